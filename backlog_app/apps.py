@@ -1,0 +1,7 @@
+from django.apps import AppConfig
+
+
+class BacklogConfig(AppConfig):
+    name = "backlog_app"
+    verbose_name = "Board"
+    default_auto_field = "django.db.models.BigAutoField"

@@ -1,0 +1,14 @@
+from django.apps import AppConfig
+from django.core import checks
+from django.db.backends.signals import connection_created
+
+
+class ContextdashConfig(AppConfig):
+    name = "contextdash"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from contextdash import db
+
+        connection_created.connect(db.prepare_connection, dispatch_uid="contextdash.db")
+        checks.register(db.check_database, checks.Tags.database)

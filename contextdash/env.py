@@ -1,0 +1,68 @@
+"""Strict readers for environment variables: a value that cannot be understood stops the start."""
+
+import os
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+def env_text(name: str, default: str = "") -> str:
+    """The variable's text; ``NAME_FILE`` names a file that holds it instead (for secrets)."""
+    path = os.environ.get(f"{name}_FILE")
+    if path:
+        return Path(path).read_text(encoding="utf-8").strip()
+    return os.environ.get(name, default)
+
+
+def env_bool(name: str, *, default: bool) -> bool:
+    text = os.environ.get(name, "").strip().lower()
+    if not text:
+        return default
+    if text in {"1", "true", "yes", "on"}:
+        return True
+    if text in {"0", "false", "no", "off"}:
+        return False
+    raise ImproperlyConfigured(f"{name} must be one of 1, true, yes, on, 0, false, no, off; it is {text!r}.")
+
+
+def env_int(name: str, default: int) -> int:
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return default
+    try:
+        return int(text)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} must be a whole number; it is {text!r}.") from None
+
+
+def env_list(name: str) -> list[str]:
+    return [part.strip() for part in os.environ.get(name, "").split(",") if part.strip()]
+
+
+def data_dir() -> Path:
+    """Where the database and the secret key live: the XDG data folder unless CONTEXTDASH_DATA names one."""
+    named = os.environ.get("CONTEXTDASH_DATA")
+    if named:
+        return Path(named).expanduser()
+    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base) / "contextdash"
+
+
+def secret_key(folder: Path) -> str:
+    """CONTEXTDASH_SECRET_KEY, else a key made once and kept in a file that only its owner may read."""
+    given = env_text("CONTEXTDASH_SECRET_KEY")
+    if given:
+        return given
+    import secrets
+
+    path = folder / "secret-key"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        # O_EXCL: of two first starts at once one writes and the other reads what was written.
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text(encoding="ascii").strip()
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        key = secrets.token_urlsafe(48)
+        file.write(key)
+    return key

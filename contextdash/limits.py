@@ -1,0 +1,58 @@
+"""Every limit on size and time, by the name that a rejection tells."""
+
+KIB = 1024
+MIB = 1024 * KIB
+
+BODY_BYTES = 16 * MIB
+"""The largest request body; a larger one is answered 413."""
+
+DECOMPRESSED_BYTES = 16 * MIB
+"""The largest body after gzip is undone; a larger one is answered 413."""
+
+TEXT_BYTES = 8 * MIB
+"""The longest text field that a writer may send; a longer one is answered 422."""
+
+HOOK_TEXT_BYTES = 1 * MIB
+"""A longer text inside a hook or transcript is cut here, and shown as cut with its size and SHA-256."""
+
+JSON_DEPTH = 200
+"""The deepest nesting of a JSON body; a deeper one is answered 400."""
+
+QUARANTINE_BYTES = 64 * KIB
+"""How much of a refused body is kept to look at."""
+
+NAME_CHARS = 200
+"""Agent names, topics, categories, hook names and other short words."""
+
+TITLE_CHARS = 500
+"""Titles of plans, targets of findings and other one-line texts."""
+
+PATH_CHARS = 4096
+"""A path or address."""
+
+SESSION_ID_CHARS = 128
+"""A longer session id is stored as ``x`` and 31 hex digits of its SHA-256."""
+
+SUMMARY_CHARS = 200
+"""The one-line summary of a tool call."""
+
+PAGE_ROWS = 100
+"""The largest page of a list in the API; ``limit`` above it is answered 422."""
+
+NDJSON_LINES = 5000
+"""The most lines of one NDJSON body; a longer one is answered 413."""
+
+READ_RECENT_CHARS = 10_000
+"""What compact readers return of a message."""
+
+REQUEST_TEXT_CHARS = 2_000
+"""What compact readers return of a session's request."""
+
+WRITE_WAIT_SECONDS = 4.0
+"""How long a write waits for its turn before it is answered 503 with Retry-After."""
+
+SAME_BYTES_SECONDS = 5
+"""Two deliveries without an id and with equal bytes within this time are one."""
+
+WINDOW_DEFAULT = "2h"
+WINDOW_MAX_DAYS = 30

@@ -1,0 +1,145 @@
+"""All settings, from the environment only. docs/configuration.md lists every variable."""
+
+from pathlib import Path
+from typing import Any
+
+import dj_database_url
+from django.utils.csp import CSP
+
+from contextdash.env import data_dir, env_bool, env_int, env_list, env_text, secret_key
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = data_dir()
+
+SECRET_KEY = secret_key(DATA_DIR)
+DEBUG = env_bool("CONTEXTDASH_DEBUG", default=False)
+
+LOOPBACK_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
+ALLOWED_HOSTS = [*LOOPBACK_HOSTS, *env_list("CONTEXTDASH_HOSTS")]
+# X-Forwarded-Host and -Proto are believed only behind a proxy that the operator named.
+USE_X_FORWARDED_HOST = env_bool("CONTEXTDASH_BEHIND_PROXY", default=False)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if USE_X_FORWARDED_HOST else None
+
+INSTALLED_APPS = [
+    "contextdash.apps.ContextdashConfig",
+    "sessions_app.apps.SessionsConfig",
+    "reviews_app.apps.ReviewsConfig",
+    "backlog_app.apps.BacklogConfig",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "ninja",
+]
+
+MIDDLEWARE = [
+    "contextdash.middleware.RefuseForeignOrigins",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.csp.ContentSecurityPolicyMiddleware",
+    "contextdash.middleware.BusyDatabase",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "contextdash.middleware.ReaderTimeZone",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "contextdash.urls"
+WSGI_APPLICATION = "contextdash.wsgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "contextdash.pages.context.shell",
+            ],
+            "builtins": ["contextdash.templatetags.dash"],
+        },
+    }
+]
+
+# What SQLite needs beyond this (WAL and the other pragmas) is set in contextdash/db.py, in the one
+# order that works.
+SQLITE_WAIT_SECONDS = env_int("CONTEXTDASH_SQLITE_WAIT", 4)
+SQLITE_SYNCHRONOUS = env_text("CONTEXTDASH_SYNCHRONOUS", "NORMAL").upper()
+
+
+def _database() -> dict[str, Any]:
+    url = env_text("DATABASE_URL")
+    if url:
+        return {**dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True)}
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": env_text("CONTEXTDASH_DB") or DATA_DIR / "contextdash.sqlite3",
+        "CONN_MAX_AGE": 60,
+        "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": SQLITE_WAIT_SECONDS},
+    }
+
+
+DATABASES = {"default": _database()}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_USER_MODEL = "contextdash.User"
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+]
+LOGIN_URL = "signin"
+LOGIN_REDIRECT_URL = "today"
+SESSION_COOKIE_NAME = "contextdash_session"
+CSRF_COOKIE_NAME = "contextdash_csrf"
+SESSION_COOKIE_AGE = 60 * 60 * 24 * 90
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env_bool("CONTEXTDASH_HTTPS", default=False)
+CSRF_TRUSTED_ORIGINS = env_list("CONTEXTDASH_ORIGINS")
+
+SECURE_CSP = {
+    "default-src": [CSP.SELF],
+    "img-src": [CSP.SELF, "data:"],
+    "object-src": [CSP.NONE],
+    "base-uri": [CSP.NONE],
+    "form-action": [CSP.SELF],
+    "frame-ancestors": [CSP.NONE],
+}
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+# Agent text may be large, but only through the API, which has its own limits (contextdash/limits.py).
+DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 2000
+
+STATIC_URL = "static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+USE_TZ = True
+TIME_ZONE = "UTC"
+USE_I18N = False
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {"contextdash": {"level": "INFO"}},
+}

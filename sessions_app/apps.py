@@ -1,0 +1,15 @@
+from django.apps import AppConfig
+from django.core import checks
+from django.db.models.signals import post_migrate
+
+
+class SessionsConfig(AppConfig):
+    name = "sessions_app"
+    verbose_name = "Sessions"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from sessions_app import ledger_guard
+
+        post_migrate.connect(ledger_guard.install, sender=self, dispatch_uid="sessions_app.ledger_guard")
+        checks.register(ledger_guard.check_installed, checks.Tags.database)

@@ -1,0 +1,28 @@
+from sessions_app.models.event import Event, Purge, SessionEvent
+from sessions_app.models.hook import HookBucket, HookEvent, Quarantined
+from sessions_app.models.memory import AgentMessage, Decision, Mistake, Plan
+from sessions_app.models.place import Project, Workspace
+from sessions_app.models.session import Session, SessionState, Tombstone
+from sessions_app.models.tool import ToolCall
+from sessions_app.models.turn import Run, Turn
+
+__all__ = [
+    "AgentMessage",
+    "Decision",
+    "Event",
+    "HookBucket",
+    "HookEvent",
+    "Mistake",
+    "Plan",
+    "Project",
+    "Purge",
+    "Quarantined",
+    "Run",
+    "Session",
+    "SessionEvent",
+    "SessionState",
+    "Tombstone",
+    "ToolCall",
+    "Turn",
+    "Workspace",
+]

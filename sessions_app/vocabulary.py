@@ -1,0 +1,104 @@
+"""The words of the model. A value from outside that is none of them is kept as sent and shown as "other"."""
+
+from django.db.models import TextChoices
+
+
+class SessionStatus(TextChoices):
+    ACTIVE = "active"
+    COMPACTED = "compacted"
+    CLOSED = "closed"
+    ERRORED = "errored"
+
+
+class Activity(TextChoices):
+    """What a session is doing now; moved by its hooks."""
+
+    WORKING = "working"
+    WAITING = "waiting"  # for a person
+    IDLE = "idle"
+    ENDED = "ended"
+
+
+class Source(TextChoices):
+    HOOK = "hook"
+    TRANSCRIPT = "transcript"
+    OTLP = "otlp"
+    API = "api"
+
+
+class EventKind(TextChoices):
+    """What an event means, whichever client sent it (design: one internal vocabulary)."""
+
+    SESSION_START = "session_start"
+    SESSION_END = "session_end"
+    PROMPT = "prompt"
+    TURN_END = "turn_end"
+    TURN_FAILED = "turn_failed"
+    TOOL_START = "tool_start"
+    TOOL_END = "tool_end"
+    TOOL_FAILED = "tool_failed"
+    TOOL_DENIED = "tool_denied"
+    PERMISSION = "permission"
+    NOTIFICATION = "notification"
+    SUBAGENT_START = "subagent_start"
+    SUBAGENT_END = "subagent_end"
+    COMPACT_START = "compact_start"
+    COMPACT_END = "compact_end"
+    TASK = "task"
+    CONTEXT = "context"  # instructions loaded, directory or model changed: what the agent works with
+    OTHER = "other"  # known to nobody: stored and shown as sent
+
+
+class RunStatus(TextChoices):
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+
+
+class CallState(TextChoices):
+    PREPARED = "prepared"
+    DONE = "done"
+    FAILED = "failed"
+    DENIED = "denied"
+    INTERRUPTED = "interrupted"  # shown as "no result"
+
+
+class MessageRole(TextChoices):
+    REQUEST = "request"
+    RESPONSE = "response"
+    HANDOFF = "handoff"
+    FINDING = "finding"
+
+
+class PlanStatus(TextChoices):
+    PROPOSED = "proposed"
+    APPROVED = "approved"
+    IN_PROGRESS = "in_progress"
+    DONE = "done"
+    SUPERSEDED = "superseded"
+
+
+class DecisionStatus(TextChoices):
+    STANDS = "stands"
+    CONFLICT = "conflict"
+    SUPERSEDED = "superseded"
+
+
+class MistakeCategory(TextChoices):
+    BUILD = "build"
+    TEST = "test"
+    REVIEW = "review"
+    DISPATCH = "dispatch"
+    SOURCE_GEN = "source-gen"
+    PUBLISH = "publish"
+    HOOK = "hook"
+    SCHEMA = "schema"
+    OTHER = "other"
+
+
+class HookOutcome(TextChoices):
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+    SKIP = "skip"
