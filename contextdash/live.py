@@ -1,20 +1,28 @@
-"""Version tokens for pages that watch for news: equal tokens mean that nothing changed.
+"""Pages that watch for news: a version token, 204 while nothing changed, else page or fragment.
 
-A page asks with the token that it was drawn with; an equal one is answered 204 without a body.
+A page asks again with the token that it was drawn with (``v``); ``static/js/live.js`` does the asking.
 """
 
-from collections.abc import Callable
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from contextdash.viewkit import wants_fragment
 
 HEADER = "X-Version"
 
 
 def unchanged(request: HttpRequest, version: str) -> HttpResponse | None:
-    """The 204 answer when the page already shows ``version`` (its ``v`` parameter), else None."""
+    """The 204 answer when the page already shows ``version``, else None. Ask before reading anything."""
     if request.GET.get("v") == version:
         return HttpResponse(status=204)
     return None
 
 
-type Version = Callable[[], str]
+def respond(
+    request: HttpRequest, template: str, context: dict[str, Any], *, version: str, fragment: str
+) -> HttpResponse:
+    """The page, or the named partial of it when htmx or the live poll asks."""
+    name = f"{template}#{fragment}" if wants_fragment(request) else template
+    return render(request, name, {**context, "version": version}, headers={HEADER: version})

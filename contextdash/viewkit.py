@@ -1,0 +1,39 @@
+"""What views share: who acts, what they may, page or fragment."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_POST
+
+from contextdash.actor import Actor
+from contextdash.errors import Forbidden
+from contextdash.models import User
+
+
+def actor_of(request: HttpRequest) -> Actor:
+    """The signed-in person (``LoginRequiredMiddleware`` has seen to it that there is one)."""
+    user = request.user
+    return Actor(user=user if isinstance(user, User) else None)
+
+
+def wants_fragment(request: HttpRequest) -> bool:
+    htmx: Any = getattr(request, "htmx", None)
+    return bool(htmx) and not htmx.boosted
+
+
+def changes[**P](
+    view: Callable[Concatenate[HttpRequest, P], HttpResponse],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
+    """A view that changes something: POST only, and not for viewers."""
+
+    @require_POST
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        user = request.user
+        if not (isinstance(user, User) and user.may_write):
+            raise Forbidden("Viewers change nothing. Ask an owner for the role of a member.")
+        return view(request, *args, **kwargs)
+
+    return guarded
