@@ -25,4 +25,6 @@ def respond(
 ) -> HttpResponse:
     """The page, or the named partial of it when htmx or the live poll asks."""
     name = f"{template}#{fragment}" if wants_fragment(request) else template
-    return render(request, name, {**context, "version": version}, headers={HEADER: version})
+    response = render(request, name, {**context, "version": version})
+    response[HEADER] = version
+    return response
