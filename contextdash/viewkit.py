@@ -28,12 +28,11 @@ def changes[**P](
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
     """A view that changes something: POST only, and not for viewers."""
 
-    @require_POST
     @wraps(view)
-    def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         user = request.user
         if not (isinstance(user, User) and user.may_write):
             raise Forbidden("Viewers change nothing. Ask an owner for the role of a member.")
         return view(request, *args, **kwargs)
 
-    return guarded
+    return require_POST(guarded)
