@@ -8,7 +8,7 @@ from contextdash.actor import SYSTEM
 from contextdash.models import Token, User
 from contextdash.models.user import Role
 from contextdash.services.tokens import create_token
-from sessions_app.models import Session
+from sessions_app.models import Project, Session
 from sessions_app.services.sessions import create_session
 
 _number = count(1)
@@ -25,6 +25,11 @@ def user(role: str = Role.MEMBER, **values: Any) -> User:
 
 def token(scope: str = "write", owner: User | None = None) -> tuple[Token, str]:
     return create_token(owner=owner or user(), name=f"token for {scope}", scope=scope, actor=SYSTEM)
+
+
+def project(name: str = "Ledgerline", **values: Any) -> Project:
+    values.setdefault("slug", name.lower().replace(" ", "-"))
+    return Project.objects.create(name=name, created_at=clock.now(), **values)
 
 
 def session(session_id: str | None = None, **values: Any) -> Session:

@@ -1,0 +1,118 @@
+"""Plans: a snapshot is a new version only when its text differs; a person or agent moves its status."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import PurePosixPath
+
+from contextdash.actor import Actor
+from contextdash.cleaning import clean, one_line
+from contextdash.errors import Invalid
+from contextdash.fields import text, word
+from contextdash.ids import digest16
+from contextdash.limits import PATH_CHARS, TITLE_CHARS
+from contextdash.redaction import mask
+from contextdash.services.changing import change_row
+from contextdash.writer import write
+from sessions_app.models import Plan, Project, Session
+from sessions_app.services.belonging import moment, owning_project_id, owning_session
+from sessions_app.services.sessions import touch
+from sessions_app.vocabulary import PlanStatus
+
+_NAMED = re.compile(r"^(?:#[ \t]+|name:[ \t]*)(?P<title>\S.*)$", re.MULTILINE)
+_TITLE_SEARCH_CHARS = 20_000
+
+
+@write
+def snapshot_plan(
+    *,
+    session: Session | str,
+    title: str | None,
+    path: str,
+    body: str,
+    created_by: str = "orchestrator",
+    status: str | None = None,
+    actor: Actor,
+    project: Project | None = None,
+    at: datetime | None = None,
+) -> Plan:
+    """The plan's newest version: a new row when the body differs from it, else the one that is there.
+
+    Without a title it is the body's first ``# `` or ``name:`` line, else the file's name. A told status
+    moves a version that is already there as well, save back to proposed: hooks say that each time.
+
+    Raises:
+        Invalid: the path or body is empty, or longer than its limit.
+        Conflict: the session was deleted.
+    """
+    body = text(body, "body_md")
+    path = word(path, "path", chars=PATH_CHARS)
+    owner = owning_session(session, actor=actor)
+    assert owner is not None, "a plan always has a session"  # noqa: S101 - narrows the type
+    project_id = owning_project_id(project, owner)
+    digest = digest16(body.encode())
+    newest = Plan.objects.filter(project_id=project_id, path=path).order_by("-ts", "-id").first()
+    if newest is not None and bytes(newest.body_digest) == digest:
+        if status and status not in (newest.status, PlanStatus.PROPOSED):
+            return change_plan(plan=newest, values={"status": status}, actor=actor)
+        return newest
+    made = Plan.objects.create(
+        session=owner,
+        project_id=project_id,
+        title=_title(title, body, path),
+        path=path,
+        body_md=body,
+        body_digest=digest,
+        status=word(status or PlanStatus.PROPOSED, "status"),
+        created_by=word(created_by, "created_by"),
+        ts=moment(at),
+    )
+    touch(owner, plan_count=1)
+    return made
+
+
+@write
+def change_plan(
+    *,
+    plan: Plan,
+    values: Mapping[str, object],
+    actor: Actor,
+    reason: str = "",
+    expected_version: int | None = None,
+) -> Plan:
+    """Set ``status`` or ``title`` of one version. Its text never changes: another text is another version.
+
+    Raises:
+        Invalid: another field is named, or a value is not acceptable.
+        Stale: somebody changed it in the meantime.
+    """
+    checked: dict[str, object] = {}
+    for name, value in values.items():
+        if name == "status":
+            checked[name] = word(_told(value), name)
+        elif name == "title":
+            checked[name] = word(_told(value), name, chars=TITLE_CHARS)
+        else:
+            raise Invalid(f"{name} of a plan cannot be changed.", field=name)
+    before = plan.version
+    change_row(plan, values=checked, actor=actor, reason=reason, expected_version=expected_version)
+    if plan.version != before:
+        touch(plan.session)
+    return plan
+
+
+def _told(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _title(told: str | None, body: str, path: str) -> str:
+    if told and told.strip():
+        return one_line(mask(clean(told)), TITLE_CHARS)
+    found = _NAMED.search(body, 0, _TITLE_SEARCH_CHARS)
+    if found is not None:
+        return one_line(found["title"].strip("\"' #"), TITLE_CHARS) or _file_name(path)
+    return _file_name(path)
+
+
+def _file_name(path: str) -> str:
+    return one_line(PurePosixPath(path.replace("\\", "/")).name, TITLE_CHARS) or "Untitled plan"
