@@ -12,7 +12,12 @@ from sessions_app.models import Session
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a timeline: when, what it is, and the object that its template draws."""
+    """One row of a timeline: when, what it is, and the object that its template draws.
+
+    ``template`` is included with ``item`` and ``row`` and draws what stands right of the lanes, such as
+    ``<div class="ev-row ev-row--wide"><div class="note">…</div></div>``; the time, the lanes and the anchor
+    are drawn around it. Give it a text that is already cut: a page carries 150 rows.
+    """
 
     at_us: int
     kind: str
@@ -23,15 +28,25 @@ class Row:
     """Which lane it is on: an agent's name, or ``you``."""
     item: Any
     template: str
+    session_key: int | None = None
+    """Of the child session whose lane it is on; None for the page's own session."""
+    failed: bool = False
+    """Whether "only failures" keeps it."""
+    person: bool = False
+    """Whether it waits for a person now: the row gets the wash."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Rows with ``start_us <= at_us < end_us``, at most ``limit`` of them, newest last."""
+    """Rows with ``start_us <= at_us < end_us``: the newest ``limit`` of them, newest last.
+
+    ``only_failed`` asks for rows that tell of a failure, and no others.
+    """
 
     start_us: int
     end_us: int
     limit: int
+    only_failed: bool = False
 
 
 type Rows = Callable[[Session, Window], Sequence[Row]]
@@ -39,7 +54,7 @@ type Rows = Callable[[Session, Window], Sequence[Row]]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A tab of the session page."""
+    """A tab of the session page; ``template`` is included with what ``context`` gives, and ``session``."""
 
     slug: str
     title: str
