@@ -60,6 +60,13 @@ class Plan(models.Model):
     path = models.CharField(max_length=PATH_CHARS)
     body_md = models.TextField()
     body_digest = models.BinaryField(max_length=16)
+    plan_key = models.BinaryField(
+        max_length=16, help_text="Digest of project and path: which plan this is a version of."
+    )
+    number = models.PositiveIntegerField(default=1, help_text="Of this version of the plan, from 1.")
+    newest = models.BooleanField(default=True)
+    task_count = models.PositiveIntegerField(default=0, help_text="Items of its task lists.")
+    task_done = models.PositiveIntegerField(default=0, help_text="Those that are ticked.")
     status = models.CharField(max_length=NAME_CHARS, default=PlanStatus.PROPOSED)
     created_by = models.CharField(max_length=NAME_CHARS, default="orchestrator")
     ts = models.DateTimeField()
@@ -68,12 +75,23 @@ class Plan(models.Model):
     class Meta:
         db_table = "plans"
         ordering = ["-ts", "-id"]
+        constraints = [
+            # The one that a snapshot is compared with.
+            models.UniqueConstraint(
+                fields=["plan_key"], name="one_newest_version", condition=models.Q(newest=True)
+            )
+        ]
         indexes = [
             models.Index(fields=["session", "ts", "id"], name="plans_of_session"),
-            # The newest version of a path, asked at every snapshot.
-            models.Index(fields=["project", "path", "-ts", "-id"], name="plans_of_path"),
-            models.Index(fields=["status", "-ts", "-id"], name="plans_by_status"),
-            models.Index(fields=["-ts", "-id"], name="plans_newest"),
+            # All versions of one plan. Of a digest: a path is longer than an index of PostgreSQL takes.
+            models.Index(fields=["plan_key", "-number"], name="plans_of_path"),
+            # The list of plans, one entry each; all of them or those of a status.
+            models.Index(fields=["-ts", "-id"], name="plans_newest", condition=models.Q(newest=True)),
+            models.Index(
+                fields=["status", "-ts", "-id"], name="plans_by_status", condition=models.Q(newest=True)
+            ),
+            # Every version, newest first (the API).
+            models.Index(fields=["-ts", "-id"], name="plans_by_time"),
         ]
 
     def __str__(self) -> str:
@@ -113,6 +131,10 @@ class Decision(models.Model):
             models.Index(fields=["topic", "-ts", "-id"], name="decisions_of_topic"),
             models.Index(fields=["-ts", "-id"], name="decisions_newest"),
             models.Index(fields=["project", "-ts", "-id"], name="decisions_of_project"),
+            # Contradictions that a person must settle (Today, the top of the log).
+            models.Index(
+                fields=["-ts", "-id"], name="decisions_in_conflict", condition=models.Q(status="conflict")
+            ),
         ]
 
     def __str__(self) -> str:

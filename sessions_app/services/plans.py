@@ -20,6 +20,7 @@ from sessions_app.services.sessions import touch
 from sessions_app.vocabulary import PlanStatus
 
 _NAMED = re.compile(r"^(?:#[ \t]+|name:[ \t]*)(?P<title>\S.*)$", re.MULTILINE)
+_TASK = re.compile(r"^[ \t>]{0,40}(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}\[(?P<mark>[ xX])\][ \t]", re.MULTILINE)
 _TITLE_SEARCH_CHARS = 20_000
 
 
@@ -51,11 +52,15 @@ def snapshot_plan(
     assert owner is not None, "a plan always has a session"  # noqa: S101 - narrows the type
     project_id = owning_project_id(project, owner)
     digest = digest16(body.encode())
-    newest = Plan.objects.filter(project_id=project_id, path=path).order_by("-ts", "-id").first()
+    plan_key = digest16(str(project_id).encode(), path.encode())
+    newest = Plan.objects.select_for_update().filter(plan_key=plan_key, newest=True).first()
     if newest is not None and bytes(newest.body_digest) == digest:
         if status and status not in (newest.status, PlanStatus.PROPOSED):
             return change_plan(plan=newest, values={"status": status}, actor=actor)
         return newest
+    if newest is not None:
+        Plan.objects.filter(pk=newest.pk).update(newest=False)
+    done, tasks = progress(body)
     made = Plan.objects.create(
         session=owner,
         project_id=project_id,
@@ -63,6 +68,10 @@ def snapshot_plan(
         path=path,
         body_md=body,
         body_digest=digest,
+        plan_key=plan_key,
+        number=1 if newest is None else newest.number + 1,
+        task_count=tasks,
+        task_done=done,
         status=word(status or PlanStatus.PROPOSED, "status"),
         created_by=word(created_by, "created_by"),
         ts=moment(at),
@@ -99,6 +108,12 @@ def change_plan(
     if plan.version != before:
         touch(plan.session)
     return plan
+
+
+def progress(body: str) -> tuple[int, int]:
+    """(ticked, all) of the task list items in a Markdown text."""
+    marks = [found["mark"] for found in _TASK.finditer(body)]
+    return sum(mark != " " for mark in marks), len(marks)
 
 
 def _told(value: object) -> str:

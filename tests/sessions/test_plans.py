@@ -87,3 +87,17 @@ def test_a_plan_needs_a_path_and_a_text(missing):
     with pytest.raises(Invalid):
         snapshot(**{missing: "  "})
     assert not Plan.objects.exists()
+
+
+def test_versions_are_numbered_and_one_is_the_newest():
+    snapshot()
+    snapshot(body="# Refunds\n\n1. [X] all\n> * [ ] quoted\n- [y] no task\n")
+    assert list(Plan.objects.order_by("id").values_list("number", "newest", "task_done", "task_count")) == [
+        (1, False, 1, 2),
+        (2, True, 1, 2),
+    ]
+
+
+def test_a_path_may_be_as_long_as_a_path_can_be():
+    snapshot(path="".join(chr(0x4E00 + n % 20000) for n in range(4096)))
+    assert Plan.objects.count() == 1
