@@ -1,0 +1,109 @@
+"""``contextdash connect CLIENT``: an agent's hooks report here, in one command."""
+
+import argparse
+import os
+from pathlib import Path
+
+from contextdash.connect import install
+from contextdash.connect.clients import CLIENTS, Target
+from contextdash.connect.edits import CannotEdit, Edit, read_json
+from contextdash.hook_client import DEFAULT_URL
+
+HTTP_LOSES = (
+    "With --http nothing is kept while the server is away, host and repository are not told, and\n"
+    "CONTEXTDASH_TOKEN must be set in the environment that starts Claude Code. SessionStart stays a command."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("client", choices=CLIENTS)
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--user", action="store_true", help="for every project of this user (the default)")
+    where.add_argument("--project", metavar="DIR", type=Path, help="for the project in DIR only")
+    parser.add_argument("--http", action="store_true", help="claude-code: let it post by itself")
+    parser.add_argument("--url", help=f"the server's address (default {DEFAULT_URL}, or what is known)")
+    parser.add_argument("--token", help="a token with the scope ingest or write")
+    parser.add_argument("--exclude", metavar="DIR", action="append", default=[], help="a folder to leave out")
+    parser.add_argument("--dry-run", action="store_true", help="only show what would change")
+    parser.add_argument("--remove", action="store_true", help="take the hooks out again")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Exit code 0, or 1 with a line that says why nothing was changed."""
+    try:
+        edits = [edit for edit in plan(arguments) if edit.changes]
+    except CannotEdit as error:
+        print(error)
+        return 1
+    if not edits:
+        print("Nothing to change: it is so already.")
+        return 0
+    for edit in edits:
+        if arguments.dry_run:
+            print(_masked(edit))
+            continue
+        backup = edit.apply()
+        if edit.path == install.config_file():
+            edit.path.chmod(0o600)
+        print(f"{'Wrote' if edit.new is not None else 'Removed'} {edit.path}")
+        if backup is not None:
+            print(f"  before: {backup}")
+    if arguments.dry_run:
+        print("Nothing was changed.")
+    else:
+        print(_next_step(arguments))
+    return 0
+
+
+def plan(arguments: argparse.Namespace) -> list[Edit]:
+    """Every edit that the command would make.
+
+    Raises:
+        CannotEdit: a file that must not be touched.
+    """
+    client = CLIENTS[arguments.client]
+    if arguments.http and arguments.client != "claude-code":
+        raise CannotEdit(f"{arguments.client} has no http hooks; leave out --http.")
+    _, config = read_json(install.config_file())
+    url = arguments.url or os.environ.get("CONTEXTDASH_URL") or str(config.get("url") or DEFAULT_URL)
+    target = Target(
+        home=Path.home(),
+        project=arguments.project.expanduser().resolve() if arguments.project else None,
+        command=install.hook_command(),
+        url=url.rstrip("/"),
+        http=arguments.http,
+    )
+    edits = client.edits(target, arguments.remove)
+    if arguments.remove:
+        return edits
+    token = arguments.token or os.environ.get("CONTEXTDASH_TOKEN") or ""
+    return [
+        install.hook_edit(),
+        install.config_edit(url=target.url, token=token, exclude=arguments.exclude),
+        *edits,
+    ]
+
+
+def _next_step(arguments: argparse.Namespace) -> str:
+    if arguments.remove:
+        return f"{arguments.client} no longer reports here."
+    lines = [CLIENTS[arguments.client].after]
+    if arguments.http:
+        lines.append(HTTP_LOSES)
+    if not read_json(install.config_file())[1].get("token") and not arguments.http:
+        lines.append(
+            "No token is known yet. Make one on the page Connect (or: contextdash token create --name "
+            "hooks --scope write) and run this again with --token."
+        )
+    return "\n".join(lines)
+
+
+def _masked(edit: Edit) -> str:
+    """The edit as a diff without the token, since people paste what a dry run prints."""
+    token = str(read_json(install.config_file())[1].get("token") or "") if edit.old else ""
+    text = edit.diff()
+    for line in text.splitlines():
+        name, _, value = line.partition('"token": ')
+        if value:
+            text = text.replace(line, f'{name}"token": "…"')
+    return text.replace(token, "…") if token else text
