@@ -361,3 +361,31 @@ def test_a_spool_that_is_full_counts_what_it_drops(machine, monkeypatch):
     assert not spool.add("claude-code", "Stop", b"x" * 20, {"delivery_id": "0" * 32})
     assert not spool.add("claude-code", "Stop", b"x" * 20, {"delivery_id": "1" * 32})
     assert (machine.spool / "dropped").read_text() == "2"
+
+
+def spool_command(*words: str) -> int:
+    from argparse import ArgumentParser
+
+    from contextdash.cli import spool
+
+    parser = ArgumentParser()
+    spool.add_arguments(parser)
+    return spool.run(parser.parse_args(words))
+
+
+def test_the_spool_command_tells_and_delivers(machine, server, monkeypatch, capsys):
+    for name, value in machine.env.items():
+        monkeypatch.setenv(name, value)
+    assert spool_command("status") == 0
+    assert "Nothing waits" in capsys.readouterr().out
+    server.status = 503
+    machine.hook({**BODY, "n": 0})
+    machine.hook({**BODY, "n": 1})
+    assert spool_command("status") == 1
+    assert "2 wait" in capsys.readouterr().out
+    assert spool_command("flush") == 1
+    server.status = 204
+    server.posts.clear()
+    assert spool_command("flush") == 0
+    assert "Delivered 2, refused 0, still waiting 0." in capsys.readouterr().out
+    assert sent_numbers(server) == [0, 1]
