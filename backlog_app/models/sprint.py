@@ -1,4 +1,5 @@
 from django.db import models
+from django.db.models import Q
 
 from contextdash.limits import NAME_CHARS
 from sessions_app.models import Project
@@ -27,6 +28,15 @@ class Sprint(models.Model):
     class Meta:
         db_table = "sprints"
         ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project"], name="one_active_sprint_of_project", condition=Q(state="active")
+            ),
+            # NULLs are distinct to a unique index, so the sprint of all projects needs its own rule.
+            models.UniqueConstraint(
+                fields=["state"], name="one_active_sprint_of_all", condition=Q(state="active", project=None)
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name
