@@ -26,7 +26,7 @@ def pin_session(*, session: Session, pinned: bool, actor: Actor) -> Session:
 
 @write
 def archive_session(*, session: Session, archived: bool, actor: Actor) -> Session:
-    """An archived session is left out of lists unless they ask for it; archiving twice keeps the first time."""
+    """Lists leave an archived session out unless asked; archiving twice keeps the first time."""
     if archived == (session.archived_at is not None):
         return session
     return _change(session, {"archived_at": clock.now() if archived else None}, actor)

@@ -1,0 +1,285 @@
+"""One tool call as people read it: its input and output out of the ledger, each part in its own form."""
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import PurePosixPath
+from typing import Any
+
+from contextdash.cleaning import cut_bytes
+from contextdash.errors import NotFound
+from contextdash.limits import KIB
+from sessions_app.models import Event, Session, ToolCall
+from sessions_app.queries.session import Family
+
+PART_BYTES = 64 * KIB
+"""How much of one input or output a page shows; "show all" fetches the rest of that one part."""
+
+INPUT_KEYS = ("tool_input", "input", "arguments", "args")
+OUTPUT_KEYS = ("tool_response", "tool_output", "output", "result", "response")
+SHELLS = {"bash", "shell", "run_shell_command", "exec_command", "local_shell", "powershell"}
+WRITERS = {
+    *("edit", "multiedit", "write", "notebookedit"),
+    *("replace", "write_file", "str_replace", "apply_patch"),
+}
+READERS = {"read", "read_file", "notebookread"}
+DELEGATES = {"agent", "task", "spawn_agent"}
+
+type Body = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One block of a call's detail."""
+
+    slug: str
+    """Its name in the address that fetches the whole of it."""
+    title: str
+    form: str
+    """How it is drawn: terminal, diff, code, markdown or json."""
+    text: str
+    """Perhaps cut; ``size`` is the whole's, in bytes."""
+    size: int
+    language: str = ""
+
+    @property
+    def cut(self) -> bool:
+        return len(self.text.encode("utf-8", "replace")) < self.size
+
+
+@dataclass(frozen=True, slots=True)
+class CallDetail:
+    call: ToolCall
+    parts: Sequence[Part]
+    error: str
+    purged: bool
+    """The events that held input or output have been erased."""
+    ordinals: Sequence[int]
+
+
+def call_detail(family: Family, key: int) -> CallDetail:
+    """A call of a session or of one of its subagents, parts cut at PART_BYTES.
+
+    Raises:
+        NotFound: no such call here.
+    """
+    call, events = _call_and_events(family, key)
+    parts, error = _parts(call, events)
+    wanted = {call.call_event_id, call.result_event_id} - {None}
+    return CallDetail(
+        call=call,
+        parts=[_cut(part) for part in parts],
+        error=error or call.error,
+        purged=bool(wanted - set(events)),
+        ordinals=sorted(event.ordinal for event in events.values()),
+    )
+
+
+def call_part(family: Family, key: int, slug: str) -> Part:
+    """One part of a call, whole.
+
+    Raises:
+        NotFound: no such part.
+    """
+    call, events = _call_and_events(family, key)
+    for part in _parts(call, events)[0]:
+        if part.slug == slug:
+            return part
+    raise NotFound("There is no such part of this call; its events may have been purged.")
+
+
+def payload_of(event: Event) -> Any:
+    """The body of an event; None where it cannot be read."""
+    try:
+        return json.loads(zlib.decompress(bytes(event.payload)))
+    except (zlib.error, ValueError, RecursionError):
+        return None
+
+
+def event_of(session: Session, ordinal: int) -> Event:
+    """One entry of a session's ledger.
+
+    Raises:
+        NotFound: there is none of that number.
+    """
+    found = Event.objects.filter(session=session, ordinal=ordinal).first()
+    if found is None:
+        raise NotFound("There is no such entry in this session's ledger.")
+    return found
+
+
+def event_part(event: Event) -> Part:
+    """An event's body as indented JSON, whole."""
+    body = payload_of(event)
+    return _part("payload", "Payload", "json", "(cannot be read)" if body is None else _pretty(body))
+
+
+def shown(part: Part) -> Part:
+    """The part as a page shows it, cut at PART_BYTES."""
+    return _cut(part)
+
+
+def _call_and_events(family: Family, key: int) -> tuple[ToolCall, dict[int, Event]]:
+    call = ToolCall.objects.filter(session__in=family.keys, key=key).select_related("child").first()
+    if call is None:
+        raise NotFound("There is no such call in this session.")
+    wanted = [event for event in (call.call_event_id, call.result_event_id) if event is not None]
+    return call, Event.objects.in_bulk(wanted)
+
+
+def _parts(call: ToolCall, events: Mapping[int, Event]) -> tuple[list[Part], str]:
+    before = _body(events.get(call.call_event_id or 0))
+    after = _body(events.get(call.result_event_id or 0))
+    given = _first_of(before, INPUT_KEYS)
+    if given is None:
+        given = _first_of(after, INPUT_KEYS)
+    got = _first_of(after, OUTPUT_KEYS)
+    error = after.get("error")
+    if error is None and call.state == "denied":
+        error = after.get("reason")
+    parts = _input_parts(call.name, given, got) + _output_parts(call.name, given, got)
+    return parts, error if isinstance(error, str) else ("" if error is None else _pretty(error))
+
+
+def _body(event: Event | None) -> Body:
+    body = payload_of(event) if event is not None else None
+    return body if isinstance(body, dict) else {}
+
+
+def _first_of(body: Body, names: Sequence[str]) -> Any:
+    return next((body[name] for name in names if name in body), None)
+
+
+def _input_parts(name: str, given: Any, got: Any) -> list[Part]:
+    if given is None:
+        return []
+    if not isinstance(given, dict):
+        return [_free("input", "Input", given)]
+    tool = name.lower()
+    if tool in SHELLS:
+        command = given.get("command", given.get("cmd"))
+        if isinstance(command, list):
+            command = " ".join(str(word) for word in command)
+        if isinstance(command, str):
+            return [_part("input", "Command", "code", command, "bash")]
+    if tool in DELEGATES and isinstance(given.get("prompt"), str):
+        return [_part("input", "Task", "markdown", given["prompt"])]
+    if tool in WRITERS:
+        change = _change(given, got)
+        if change is not None:
+            return [change]
+    return [_part("input", "Input", "json", _pretty(given))]
+
+
+def _output_parts(name: str, given: Any, got: Any) -> list[Part]:
+    if got is None:
+        return []
+    tool = name.lower()
+    if isinstance(got, dict):
+        if "stdout" in got or "stderr" in got:
+            return _streams(got)
+        file = got.get("file")
+        if tool in READERS and isinstance(file, dict) and isinstance(file.get("content"), str):
+            return [_part("output", "Content", "code", file["content"], _language(file.get("filePath")))]
+        if tool in WRITERS and _change(given if isinstance(given, dict) else {}, got) is not None:
+            return []  # the diff has told it
+        texts = _texts(got.get("content"))
+        if texts:
+            return [_part("output", "Answer", "markdown" if tool in DELEGATES else "terminal", texts)]
+    if tool in READERS and isinstance(got, str) and isinstance(given, dict):
+        path = given.get("file_path", given.get("path"))
+        return [_part("output", "Content", "code", got, _language(path))]
+    return [_free("output", "Output", got)]
+
+
+def _streams(got: Body) -> list[Part]:
+    parts = [
+        _part(slug, title, "terminal", got[slug])
+        for slug, title in (("stdout", "Output"), ("stderr", "Error output"))
+        if isinstance(got.get(slug), str) and got[slug]
+    ]
+    return parts or [_part("stdout", "Output", "terminal", "")]
+
+
+def _change(given: Body, got: Any) -> Part | None:
+    """What an edit changed, as a unified diff: the client's own hunks, else made of old and new text."""
+    answer = got if isinstance(got, dict) else {}
+    path = str(answer.get("filePath") or given.get("file_path") or given.get("path") or "")
+    hunks = answer.get("structuredPatch")
+    if isinstance(hunks, list) and hunks:
+        return _part("change", path, "diff", _from_hunks(path, hunks))
+    patch = given.get("patch", given.get("input"))
+    if isinstance(patch, str) and patch:
+        return _part("change", path, "diff", patch)
+    pairs = given.get("edits") if isinstance(given.get("edits"), list) else [given]
+    made = "".join(_diff(path, pair) for pair in pairs if isinstance(pair, dict))
+    if made:
+        return _part("change", path, "diff", made)
+    content = given.get("content", answer.get("content"))
+    if isinstance(content, str):
+        return _part("change", path, "code", content, _language(path))
+    return None
+
+
+def _from_hunks(path: str, hunks: Sequence[Any]) -> str:
+    lines = [f"--- {path}", f"+++ {path}"]
+    for hunk in hunks:
+        if not isinstance(hunk, dict) or not isinstance(hunk.get("lines"), list):
+            continue
+        old = f"-{_whole(hunk.get('oldStart'))},{_whole(hunk.get('oldLines'))}"
+        new = f"+{_whole(hunk.get('newStart'))},{_whole(hunk.get('newLines'))}"
+        lines.append(f"@@ {old} {new} @@")
+        lines += [str(line) for line in hunk["lines"]]
+    return "\n".join(lines) + "\n"
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _diff(path: str, pair: Body) -> str:
+    old, new = pair.get("old_string"), pair.get("new_string")
+    if not isinstance(old, str) or not isinstance(new, str):
+        return ""
+    # Two megabytes of changed lines would keep difflib busy for minutes.
+    if len(old) + len(new) > 4 * PART_BYTES:
+        lines = [f"-{line}" for line in old.splitlines()] + [f"+{line}" for line in new.splitlines()]
+        return "\n".join([f"--- {path}", f"+++ {path}", *lines]) + "\n"
+    made = unified_diff(old.splitlines(), new.splitlines(), path, path, lineterm="")
+    return "".join(f"{line}\n" for line in made)
+
+
+def _texts(content: Any) -> str:
+    """The texts of a list of content blocks, as MCP and Claude answer; empty when there are none."""
+    blocks = content if isinstance(content, list) else []
+    found = [block.get("text") for block in blocks if isinstance(block, dict)]
+    return "\n\n".join(text for text in found if isinstance(text, str))
+
+
+def _free(slug: str, title: str, value: Any) -> Part:
+    if isinstance(value, str):
+        return _part(slug, title, "terminal", value)
+    texts = _texts(value)
+    if texts:
+        return _part(slug, title, "terminal", texts)
+    return _part(slug, title, "json", _pretty(value))
+
+
+def _pretty(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _language(path: Any) -> str:
+    """The ending of a file's name, which the highlighter knows a language by."""
+    return PurePosixPath(path).name if isinstance(path, str) else ""
+
+
+def _part(slug: str, title: str, form: str, text: str, language: str = "") -> Part:
+    return Part(slug, title, form, text, len(text.encode("utf-8", "replace")), language)
+
+
+def _cut(part: Part) -> Part:
+    kept = cut_bytes(part.text, PART_BYTES)
+    return Part(part.slug, part.title, part.form, kept, part.size, part.language)

@@ -1,0 +1,139 @@
+"""One session: found by what people and agents call it, its family, its figures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import Count, Max, Min, Q, Sum
+
+from contextdash import ids
+from contextdash.errors import NotFound
+from sessions_app.models import Session, ToolCall
+from sessions_app.vocabulary import CallState
+
+PREFIX_CHARS = 4
+"""A shorter beginning of an id finds nothing: it would soon find another session than was meant."""
+
+FAMILY_DEPTH = 5
+FAMILY_ROWS = 200
+"""How many subagents a page reads; the counter says how many there are."""
+
+TOOL_ROWS = 12
+"""How many tools "time by tool" tells apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A session and its subagents, oldest first."""
+
+    root: Session
+    children: Sequence[Session] = ()
+
+    @property
+    def all(self) -> list[Session]:
+        return [self.root, *self.children]
+
+    @property
+    def keys(self) -> list[int]:
+        return [session.key for session in self.all]
+
+    def by_key(self) -> dict[int, Session]:
+        return {session.key: session for session in self.all}
+
+
+@dataclass(slots=True)
+class Node:
+    """A subagent in the tree."""
+
+    session: Session
+    children: list["Node"] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolTime:
+    name: str
+    calls: int
+    failed: int
+    total_us: int
+    side_by_side: bool
+    """The sum is longer than the span: some calls ran at the same time, or their clocks disagree."""
+    share: float
+    """Of the longest, in percent."""
+
+
+def find_session(ref: str) -> Session:
+    """The session of an id, of the id that its client sent, of a unique beginning, or ``latest``.
+
+    Raises:
+        NotFound: none, more than one, or a deleted one.
+    """
+    known = Session.objects.filter(deleted_at=None).select_related("project", "parent", "owner")
+    stored_id, external_id = ids.session_id(ref)
+    exact = known.filter(id=stored_id).first()
+    if exact is not None:
+        return exact
+    if ref == "latest":
+        newest = known.filter(parent=None).order_by("-last_us", "-key").first()
+        if newest is not None:
+            return newest
+    if external_id or len(ref) < PREFIX_CHARS:
+        raise NotFound("There is no such session.")
+    found = list(known.filter(id__startswith=ref).order_by("id")[:2])
+    if len(found) > 1:
+        raise NotFound("More than one session begins so. Give more of the id.")
+    if not found:
+        raise NotFound("There is no such session.")
+    return found[0]
+
+
+def family_of(session: Session) -> Family:
+    """One query a generation; a session without subagents costs one."""
+    children: list[Session] = []
+    level = [session.key]
+    for _ in range(FAMILY_DEPTH):
+        below = list(
+            Session.objects.filter(parent__in=level, deleted_at=None)
+            .defer("user_request", "extra")
+            .order_by("started_us", "key")[: FAMILY_ROWS - len(children)]
+        )
+        children += below
+        level = [child.key for child in below if child.child_count]
+        if not level or len(children) >= FAMILY_ROWS:
+            break
+    return Family(session, sorted(children, key=lambda child: (child.started_us, child.key)))
+
+
+def tree_of(family: Family) -> Node:
+    nodes = {session.key: Node(session) for session in family.all}
+    for child in family.children:
+        nodes.get(child.parent_id or 0, nodes[family.root.key]).children.append(nodes[child.key])
+    return nodes[family.root.key]
+
+
+def tool_times(family: Family) -> list[ToolTime]:
+    """Where the time of tools went, longest first; calls without a known duration count as none."""
+    rows = (
+        ToolCall.objects.filter(session__in=family.keys)
+        .values("name")
+        .annotate(
+            calls=Count("key"),
+            failed=Count("key", filter=Q(state=CallState.FAILED)),
+            total_us=Sum("duration_us"),
+            first_us=Min("started_us"),
+            last_us=Max("ended_us"),
+        )
+        .order_by("-total_us", "name")
+    )
+    found = sorted(rows, key=lambda row: -(row["total_us"] or 0))[:TOOL_ROWS]
+    longest = max((row["total_us"] or 0 for row in found), default=0)
+    return [
+        ToolTime(
+            name=row["name"],
+            calls=row["calls"],
+            failed=row["failed"],
+            total_us=row["total_us"] or 0,
+            side_by_side=row["last_us"] is not None
+            and (row["total_us"] or 0) > row["last_us"] - row["first_us"],
+            share=round(100 * (row["total_us"] or 0) / longest, 1) if longest else 0.0,
+        )
+        for row in found
+    ]

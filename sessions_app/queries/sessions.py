@@ -1,0 +1,181 @@
+"""The list of sessions: filters, pages, the version that open pages compare, values to choose from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import Substr
+
+from contextdash import clock
+from contextdash.models import Change, User
+from contextdash.paging import Page, page
+from sessions_app.models import Session
+from sessions_app.queries.states import PHANTOM_AFTER_US, states_q
+from sessions_app.vocabulary import Activity
+
+FACET_ROWS = 1000
+"""Filters offer the values of so many newest sessions, which costs the same however many there are."""
+
+REQUEST_CHARS = 200
+"""How much of a request stands in for a title that is missing."""
+
+SPANS = {"today": "Today", "7d": "Last 7 days", "30d": "Last 30 days"}
+FLAGS = {"pinned": "Pinned", "archived": "Archived", "deleted": "Deleted today"}
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFilter:
+    """What the list shows; empty fields do not narrow. Days are days of ``zone``."""
+
+    project: str | None = None
+    agents: tuple[str, ...] = ()
+    clients: tuple[str, ...] = ()
+    owner: User | None = None
+    states: tuple[str, ...] = ()
+    branch: str = ""
+    flag: str = ""
+    text: str = ""
+    span: str = ""
+    since: date | None = None
+    until: date | None = None
+    children: bool = False
+    zone: tzinfo = UTC
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """Values to offer in filters, most used first."""
+
+    agents: Sequence[str]
+    clients: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCounts:
+    working: int
+    waiting: int
+
+
+def session_page(wanted: SessionFilter, *, limit: int, cursor: str | None) -> Page[Session]:
+    """Newest activity first. ``request_head`` is annotated: the beginning of the request.
+
+    Raises:
+        Invalid: the cursor is not one of ours.
+    """
+    rows = (
+        filtered(wanted)
+        .annotate(request_head=Substr("user_request", 1, REQUEST_CHARS))
+        .defer("user_request", "extra")
+    )
+    return page(rows, limit=limit, cursor=cursor, time_field="last_us", id_field="key")
+
+
+def filtered(wanted: SessionFilter, now_us: int | None = None) -> QuerySet[Session]:
+    """The sessions of a filter, in no order. Phantoms, subagents and what is put away are left out."""
+    now_us = now_us or clock.now_us()
+    rows = _kept(wanted, now_us)
+    if not wanted.children:
+        rows = rows.filter(parent=None)
+    if wanted.project:
+        rows = rows.filter(project__slug=wanted.project)
+    if wanted.agents:
+        rows = rows.filter(agent_name__in=wanted.agents)
+    if wanted.clients:
+        rows = rows.filter(client__in=wanted.clients)
+    if wanted.owner is not None:
+        rows = rows.filter(owner=wanted.owner)
+    if wanted.branch:
+        rows = rows.filter(branch__icontains=wanted.branch)
+    if wanted.states:
+        rows = rows.filter(states_q(wanted.states, now_us))
+    if wanted.text:
+        rows = rows.filter(_text_q(wanted.text))
+    return _within(rows, wanted, now_us)
+
+
+def list_version() -> str:
+    """Changes with every write to a session, every change a person makes, and each minute (for "stale")."""
+    newest = Session.objects.filter(deleted_at=None).order_by("-last_us", "-key").values_list("last_us")
+    change = Change.objects.order_by("-id").values_list("id")
+    minute = clock.now_us() // 60_000_000
+    return f"{_first(newest)}.{_first(change)}.{minute}"
+
+
+def facets(project: str | None) -> Facets:
+    newest = Session.objects.filter(deleted_at=None, parent=None)
+    if project:
+        newest = newest.filter(project__slug=project)
+    rows = list(newest.order_by("-last_us", "-key").values_list("agent_name", "client")[:FACET_ROWS])
+    return Facets(
+        agents=_by_use([agent for agent, _ in rows]),
+        clients=_by_use([client for _, client in rows]),
+    )
+
+
+def live_counts(project: str | None) -> LiveCounts:
+    now_us = clock.now_us()
+    live = Session.objects.filter(
+        activity__in=[Activity.WORKING, Activity.WAITING], deleted_at=None, archived_at=None, parent=None
+    )
+    if project:
+        live = live.filter(project__slug=project)
+    counts = live.aggregate(
+        working=Count("key", filter=states_q(("working",), now_us)),
+        waiting=Count("key", filter=Q(activity=Activity.WAITING)),
+    )
+    return LiveCounts(**counts)
+
+
+def any_session() -> bool:
+    """Whether anything ever arrived: an empty list then means something else."""
+    return Session.objects.filter(deleted_at=None).exists()
+
+
+def _kept(wanted: SessionFilter, now_us: int) -> QuerySet[Session]:
+    if wanted.flag == "deleted":
+        return Session.objects.filter(deleted_at__gte=clock.now() - timedelta(days=1))
+    rows = Session.objects.filter(deleted_at=None).exclude(
+        started_only=True, last_us__lt=now_us - PHANTOM_AFTER_US
+    )
+    if wanted.flag == "archived":
+        return rows.exclude(archived_at=None)
+    rows = rows.filter(archived_at=None)
+    return rows.filter(pinned=True) if wanted.flag == "pinned" else rows
+
+
+def _text_q(text: str) -> Q:
+    return (
+        Q(title__icontains=text)
+        | Q(user_request__icontains=text)
+        | Q(id__startswith=text)
+        | Q(external_id__startswith=text)
+    )
+
+
+def _within(rows: QuerySet[Session], wanted: SessionFilter, now_us: int) -> QuerySet[Session]:
+    today = clock.from_us(now_us).astimezone(wanted.zone).date()
+    first = {"today": today, "7d": today - timedelta(days=6), "30d": today - timedelta(days=29)}
+    since = wanted.since or first.get(wanted.span)
+    if since is not None:
+        rows = rows.filter(last_us__gte=_midnight(since, wanted.zone))
+    if wanted.until is not None:
+        rows = rows.filter(last_us__lt=_midnight(wanted.until + timedelta(days=1), wanted.zone))
+    return rows
+
+
+def _midnight(day: date, zone: tzinfo) -> int:
+    return clock.to_us(datetime.combine(day, time.min, tzinfo=zone))
+
+
+def _by_use(values: Sequence[str]) -> list[str]:
+    counts: dict[str, int] = {}
+    for value in values:
+        if value:
+            counts[value] = counts.get(value, 0) + 1
+    return sorted(counts, key=lambda value: (-counts[value], value))
+
+
+def _first(values: QuerySet[Session] | QuerySet[Change]) -> int:
+    found = values.first()
+    return found[0] if found else 0  # type: ignore[index]
