@@ -1,8 +1,122 @@
+"""What the frame around every page shows: navigation with counts, projects, freshness.
+
+Everything is read when a template first asks for it, so fragments and the admin pay for nothing.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+
+from contextdash.pages import frame
+from sessions_app.models import Project
+
+SWITCHER_PROJECTS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    slug: str
+    title: str
+    url: str
+    second: bool
+    """On a phone it is behind "More"."""
+    counted: str = ""
+    count: int = 0
+
+    @property
+    def icon(self) -> str:
+        return self.slug
+
+    @property
+    def person(self) -> bool:
+        return self.slug == "today"
+
+
+_GROUPS: tuple[tuple[tuple[str, str], ...], ...] = (
+    (
+        ("today", "Today"),
+        ("sessions", "Sessions"),
+        ("board", "Board"),
+        ("reviews", "Reviews"),
+        ("decisions", "Decisions"),
+        ("plans", "Plans"),
+        ("mistakes", "Mistakes"),
+    ),
+    (("search", "Search"), ("hooks", "Hooks")),
+    (("connect", "Connect"), ("admin", "Admin")),
+)
+_COUNTED = {"today": "need a person", "sessions": "working", "reviews": "open findings"}
+_FIRST = {"today", "sessions", "board", "reviews"}
+
+
+class Shell:
+    def __init__(self, request: HttpRequest) -> None:
+        self._request = request
+        self._slug = request.GET.get("project", "").strip()[:100]
+
+    @cached_property
+    def projects(self) -> list[Project]:
+        return list(Project.objects.all()[:SWITCHER_PROJECTS])
+
+    @cached_property
+    def project(self) -> Project | None:
+        """The one that the page is filtered by."""
+        if not self._slug:
+            return None
+        known = [project for project in self.projects if project.slug == self._slug]
+        return known[0] if known else Project.objects.filter(slug=self._slug).first()
+
+    @cached_property
+    def query(self) -> str:
+        """What a link keeps of the address: ``?project=slug``, or nothing."""
+        return f"?{urlencode({'project': self._slug})}" if self._slug else ""
+
+    @cached_property
+    def freshness(self) -> frame.Freshness:
+        return frame.freshness(self._slug or None)
+
+    @cached_property
+    def nav(self) -> list[list[Entry]]:
+        counts = self.freshness.counts
+        numbers = {"today": counts.needs, "sessions": counts.working, "reviews": counts.findings}
+        return [
+            [
+                self._entry(slug, title, url, numbers.get(slug, 0))
+                for slug, title in group
+                if (url := _url(slug))
+            ]
+            for group in _GROUPS
+        ]
+
+    @property
+    def search_url(self) -> str:
+        return _url("search") or _url("sessions") or "/"
+
+    @property
+    def signout_url(self) -> str:
+        return _url("signout") or ""
+
+    @property
+    def zone(self) -> str:
+        return timezone.localtime().strftime("%Z")
+
+    def _entry(self, slug: str, title: str, url: str, count: int) -> Entry:
+        link = url if slug == "admin" else url + self.query
+        return Entry(slug, title, link, slug not in _FIRST, _COUNTED.get(slug, ""), count)
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
-    """What the frame around every page shows."""
-    return {}
+    return {"shell": Shell(request)}
+
+
+def _url(slug: str) -> str | None:
+    """The address of a page, or None where this server has no such page."""
+    try:
+        return reverse("admin:index" if slug == "admin" else slug)
+    except NoReverseMatch:
+        return None

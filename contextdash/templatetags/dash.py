@@ -1,3 +1,143 @@
+"""The template language of the pages; a builtin, so no template loads it."""
+
+from typing import Any
+
 from django import template
+from django.forms import BoundField, CheckboxInput, RadioSelect
+from django.templatetags.static import static
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from contextdash.rendering import ansi as terminal
+from contextdash.rendering import diff, highlight, numbers, states, times
+from contextdash.rendering import markdown as md
+from contextdash.rendering.text import visible
 
 register = template.Library()
+
+_FLOWING = {"prev", "next", "right"}
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """A line icon of icons.svg; arrows that follow the direction of reading turn with it."""
+    css = "i i--flow" if name in _FLOWING else "i"
+    return format_html('<svg class="{}" aria-hidden="true"><use href="{}#i-{}"/></svg>', css, _sprite(), name)
+
+
+@register.simple_tag
+def shape(name: str) -> SafeString:
+    """A state shape of icons.svg, such as ``s-working``; never without its word."""
+    return format_html('<svg class="s" aria-hidden="true"><use href="{}#{}"/></svg>', _sprite(), name)
+
+
+@register.simple_tag
+def badge(value: object, word: str = "") -> SafeString:
+    """Shape and word of a state; ``word`` says it in another way."""
+    state = states.state_of(str(value))
+    css = f"badge {state.css}".rstrip()
+    return format_html('<span class="{}">{}{}</span>', css, shape(state.shape), visible(word or state.word))
+
+
+@register.simple_tag
+def severity(value: object) -> SafeString:
+    name = str(value).strip().lower()
+    if name in states.SEVERITIES:
+        return format_html(
+            '<span class="sev sev--{}">{}{}</span>', name, shape(f"v-{name}"), name.capitalize()
+        )
+    return format_html('<span class="sev sev--info">{}{}</span>', shape("s-idle"), visible(str(value)))
+
+
+@register.simple_tag
+def agent(name: object, slot: int | None = None) -> SafeString:
+    """An agent's two letters in its colour, and its name."""
+    shown = visible(str(name or "")).strip() or "nobody"
+    return format_html(
+        '<span class="agent a{}" title="{}"><span class="mono2" aria-hidden="true">{}</span>'
+        '<span dir="auto">{}</span></span>',
+        states.agent_slot(shown) if slot is None else slot,
+        shown,
+        states.monogram(shown),
+        shown,
+    )
+
+
+@register.simple_tag
+def when(moment: times.Moment) -> SafeString | str:
+    return times.when(moment)
+
+
+@register.simple_tag
+def clock(moment: times.Moment) -> SafeString | str:
+    return times.clock_time(moment)
+
+
+@register.simple_tag
+def since(moment: times.Moment) -> SafeString | str:
+    return times.since(moment)
+
+
+@register.simple_tag
+def ago(moment: times.Moment) -> SafeString | str:
+    return times.since(moment, ago=True)
+
+
+@register.simple_tag
+def control(field: BoundField) -> SafeString:
+    """A form field's control with the class of its kind; ``partials/_field.html`` draws the rest."""
+    plain = isinstance(field.field.widget, CheckboxInput | RadioSelect)
+    return field.as_widget(attrs=None if plain else {"class": "input"})
+
+
+@register.filter
+def duration(us: int | None) -> str:
+    return numbers.duration(us)
+
+
+@register.filter
+def number(value: float | None) -> str:
+    return numbers.number(value)
+
+
+@register.filter
+def compact(value: int | None) -> str:
+    return numbers.compact(value)
+
+
+@register.filter
+def size(value: int | None) -> str:
+    return numbers.size(value)
+
+
+@register.filter
+def markdown(text: object) -> SafeString:
+    return md.markdown(_text(text))
+
+
+@register.filter
+def ansi(text: object) -> SafeString:
+    return terminal.ansi(_text(text))
+
+
+@register.filter
+def plain(text: object) -> str:
+    return terminal.plain(_text(text))
+
+
+@register.filter
+def code(text: object, language: object = "") -> SafeString:
+    return highlight.code(_text(text), _text(language))
+
+
+@register.filter
+def unified_diff(text: object) -> SafeString:
+    return diff.unified_diff(_text(text))
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _sprite() -> str:
+    return static("icons.svg")

@@ -1,0 +1,89 @@
+"""How fresh the page is and what the navigation counts."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import Sum
+from django.utils import timezone
+
+from contextdash import clock
+from contextdash.pages import failing, needs
+from sessions_app.models import HookBucket, Session
+
+LIVE_FOR = timedelta(minutes=2)
+"""Without an event for so long the page says "Quiet"."""
+
+BUCKET_US = 15 * 60 * 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    needs: int
+    working: int
+    findings: int
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    drawn_us: int
+    last_us: int | None
+    counts: Counts
+    per_minute: int
+    refused: int
+
+    @property
+    def live(self) -> bool:
+        return self.last_us is not None and self.drawn_us - self.last_us < LIVE_FOR // timedelta(
+            microseconds=1
+        )
+
+    @property
+    def version(self) -> str:
+        counts = self.counts
+        parts = (self.last_us or 0, self.live, counts.needs, counts.working, counts.findings, self.refused)
+        return ".".join(str(int(part)) for part in parts)
+
+
+def freshness(project: str | None) -> Freshness:
+    now_us = clock.now_us()
+    newest = (
+        Session.objects.filter(deleted_at=None).order_by("-last_us", "-key").values_list("last_us", flat=True)
+    )
+    start_us = now_us - now_us % BUCKET_US
+    arrived = HookBucket.objects.filter(start_us=start_us).aggregate(n=Sum("accepted"))["n"] or 0
+    return Freshness(
+        drawn_us=now_us,
+        last_us=newest.first(),
+        counts=counts(project),
+        per_minute=round(arrived / max(1.0, (now_us - start_us) / 60_000_000)),
+        refused=_refused_today(),
+    )
+
+
+def counts(project: str | None) -> Counts:
+    return Counts(
+        needs=sum(
+            (
+                needs.waiting(project).count(),
+                needs.stuck(project).count(),
+                needs.errored(project).count(),
+                needs.handoffs(project).count(),
+                needs.bad_findings(project).count(),
+                needs.conflicts(project).count(),
+                needs.blocked(project).count(),
+                len(failing.hooks()),
+            )
+        ),
+        working=needs.working(project).count(),
+        findings=needs.findings(project).count(),
+    )
+
+
+def day_start_us() -> int:
+    """Midnight in the reader's zone, µs."""
+    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    return clock.to_us(midnight)
+
+
+def _refused_today() -> int:
+    return HookBucket.objects.filter(start_us__gte=day_start_us()).aggregate(n=Sum("refused"))["n"] or 0

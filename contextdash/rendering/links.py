@@ -1,0 +1,3 @@
+"""What every link in untrusted text carries."""
+
+REL = "nofollow noopener noreferrer"
