@@ -1,0 +1,167 @@
+"""The decision log: by time, by topic, its chains and its contradictions."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from django.db.models import Q, QuerySet
+
+from contextdash.clock import now, parse_window
+from contextdash.errors import NotFound
+from contextdash.paging import Page, page
+from contextdash.queries.history import newest_change
+from sessions_app.models import Decision
+from sessions_app.queries.belonging import belongs
+from sessions_app.queries.texts import with_starts
+from sessions_app.vocabulary import DecisionStatus
+
+TOPICS_OF = 2_000
+"""Topics are counted over the newest decisions only, so that the page costs the same at any size."""
+CHAIN_STEPS = 4
+"""How many steps back a log entry follows what it superseded."""
+CONFLICTS = 50
+RELATED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    session: str | None = None
+    agent: str | None = None
+    project: str | None = None
+    topic: str | None = None
+    status: Sequence[str] = ()
+    text: str | None = None
+    since: str | None = None
+    """A window such as ``30d``."""
+
+    def condition(self) -> Q:
+        wanted = belongs(self.session, self.project)
+        if self.agent:
+            wanted &= Q(agent_name=self.agent)
+        if self.topic:
+            wanted &= Q(topic=self.topic)
+        if self.status:
+            wanted &= Q(status__in=list(self.status))
+        if self.text:
+            wanted &= (
+                Q(topic__icontains=self.text)
+                | Q(choice__icontains=self.text)
+                | Q(rationale__icontains=self.text)
+            )
+        window = parse_window(self.since) if self.since else None
+        if window is not None:
+            wanted &= Q(ts__gte=now() - window)
+        return wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Decisions of one topic and project that contradict each other, newest first."""
+
+    topic: str
+    decisions: Sequence[Decision]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    name: str
+    count: int
+    conflict: bool
+
+
+def decision_log(filters: Filters, *, limit: int, cursor: str | None, chars: int) -> Page[Decision]:
+    """Newest first; choice and rationale are read up to ``chars`` characters."""
+    rows = Decision.objects.filter(filters.condition()).select_related("session", "project")
+    return page(with_starts(rows, chars, "choice", "rationale"), limit=limit, cursor=cursor)
+
+
+def decision_of(pk: int) -> Decision:
+    """
+    Raises:
+        NotFound: there is none.
+    """
+    found = (
+        Decision.objects.select_related("session", "project", "superseded_by").filter(pk=pk).first()
+        if pk < 2**63
+        else None
+    )
+    if found is None:
+        raise NotFound(f"There is no decision D-{pk}.")
+    return found
+
+
+def chains(decisions: Iterable[Decision], steps: int = CHAIN_STEPS) -> dict[int, list[Decision]]:
+    """For each decision, what it superseded, and what that had superseded, newest first."""
+    ends = {decision.pk: decision.pk for decision in decisions}
+    found: dict[int, list[Decision]] = {}
+    step = set(ends)
+    for _ in range(steps):
+        if not step:
+            break
+        rows = with_starts(Decision.objects.filter(superseded_by__in=step), 300, "choice", "rationale")
+        step = set()
+        for row in rows.order_by("-ts", "-id"):
+            if row.pk in ends or row.superseded_by_id is None:
+                continue
+            ends[row.pk] = ends[row.superseded_by_id]
+            found.setdefault(ends[row.pk], []).append(row)
+            step.add(row.pk)
+    return found
+
+
+def contradictions(project: str | None) -> list[Contradiction]:
+    """What a person must settle, by topic. A lone one is shown beside what else stands on its topic."""
+    rows = list(_in_conflict(project).select_related("session", "project").order_by("-ts", "-id")[:CONFLICTS])
+    rows.sort(key=lambda row: (row.project_id or 0, row.topic))
+    made = []
+    for (_, topic), group in groupby(rows, key=lambda row: (row.project_id, row.topic)):
+        decisions = list(group)
+        if len(decisions) == 1:
+            decisions += possible_conflicts(decisions[0])[:1]
+        made.append(Contradiction(topic=topic, decisions=decisions))
+    return made
+
+
+def contradiction_count(project: str | None = None) -> int:
+    """How many decisions are marked as contradicting another."""
+    return _in_conflict(project).count()
+
+
+def possible_conflicts(decision: Decision) -> list[Decision]:
+    """The other decisions that hold on its topic and project, newest first."""
+    rows = Decision.objects.filter(
+        topic=decision.topic,
+        project_id=decision.project_id,
+        status__in=[DecisionStatus.STANDS, DecisionStatus.CONFLICT],
+    ).exclude(pk=decision.pk)
+    return list(with_starts(rows, 1_000, "choice", "rationale").order_by("-ts", "-id")[:RELATED])
+
+
+def topics(project: str | None) -> list[Topic]:
+    """The topics of the newest TOPICS_OF decisions, most used first, those in conflict marked."""
+    rows = Decision.objects.filter(belongs(None, project)).order_by("-ts", "-id")
+    newest = rows.values_list("topic", "status")[:TOPICS_OF]
+    counted: Counter[str] = Counter()
+    in_conflict = set()
+    for topic, status in newest:
+        counted[topic] += 1
+        if status == DecisionStatus.CONFLICT:
+            in_conflict.add(topic)
+    return [Topic(name, count, name in in_conflict) for name, count in counted.most_common()]
+
+
+def agents(project: str | None) -> list[str]:
+    """Who made the newest TOPICS_OF decisions."""
+    rows = Decision.objects.filter(belongs(None, project)).order_by("-ts", "-id")
+    return sorted(set(rows.values_list("agent_name", flat=True)[:TOPICS_OF]))
+
+
+def log_version() -> str:
+    """Changes with every new decision and every change of one."""
+    newest = Decision.objects.order_by("-id").values_list("id", flat=True).first() or 0
+    return f"{newest}.{newest_change()}"
+
+
+def _in_conflict(project: str | None) -> QuerySet[Decision]:
+    return Decision.objects.filter(belongs(None, project), status=DecisionStatus.CONFLICT)
