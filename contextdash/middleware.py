@@ -1,35 +1,69 @@
-"""What every request passes: refusal of foreign origins, a busy database as 503, the reader's time zone."""
+"""What every request passes, outermost first; the order is in ``settings.MIDDLEWARE``."""
 
+import json
 import zoneinfo
 from collections.abc import Callable
+from typing import Any
 
+from django.conf import settings
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.core.exceptions import DisallowedHost
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.template.loader import render_to_string
 from django.utils import timezone
 
+from contextdash import health
+from contextdash.errors import Busy, Refused
+from contextdash.viewkit import wants_fragment
 from contextdash.writer import is_locked
 
 type GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
+PROGRAM_PATHS = ("/api/", "/otlp/")
+"""What programs call: they are let in by token, by the endpoint itself, and get JSON."""
 
-class RefuseForeignOrigins:
-    """A request that carries another site's Origin is refused, whatever credentials it brings.
 
-    A web page elsewhere can make a browser talk to a server on this machine; cookies and even tokens do not
-    prove that a person meant it. Programs send no Origin.
+def is_program_path(path: str) -> bool:
+    return path.startswith(PROGRAM_PATHS)
+
+
+class Health:
+    """``/health/live`` and ``/health/ready``: 204 or 503 without a body, for any Host, without a sign-in."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.path == "/health/live":
+            return HttpResponse(status=204)
+        if request.path == "/health/ready":
+            return HttpResponse(status=204 if health.ready() else 503)
+        return self.get_response(request)
+
+
+class OnlyThisSite:
+    """Refuses a Host that is not ours and an Origin that is another site's, whatever credentials come along.
+
+    A web page elsewhere can make a browser talk to a server on this machine, under any name that its owner
+    lets point here; cookies and even tokens do not prove that a person meant it. Programs send no Origin.
+    Static files are covered too, so this comes before WhiteNoise.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        origin = request.headers.get("Origin")
-        if origin and origin != f"{request.scheme}://{request.get_host()}":
-            return HttpResponse(
-                '{"error": "foreign_origin", "detail": "Requests from other sites are refused."}',
-                status=403,
-                content_type="application/json",
+        try:
+            own = f"{request.scheme}://{request.get_host()}"
+        except DisallowedHost:
+            return _refusal(
+                request, 400, "unknown_host", "This server does not go by that name (see CONTEXTDASH_HOSTS)."
             )
+        origin = request.headers.get("Origin")
+        if origin and origin != own and origin not in settings.CSRF_TRUSTED_ORIGINS:
+            return _refusal(request, 403, "foreign_origin", "Requests from other sites are refused.")
         return self.get_response(request)
 
 
@@ -44,10 +78,62 @@ class BusyDatabase:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, OperationalError) and is_locked(exception):
-            return HttpResponse(
-                "The database is busy; try again in a moment.", status=503, headers={"Retry-After": "2"}
-            )
+            return _busy(request)
         return None
+
+
+class Sessions(SessionMiddleware):
+    """Browser sessions; one that cannot be saved in time is a busy database, not a broken server."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        try:
+            return super().process_response(request, response)
+        except OperationalError as error:
+            if is_locked(error):
+                return _busy(request)
+            raise
+
+
+class SignedIn(LoginRequiredMiddleware):
+    """Every page needs a sign-in unless its view says otherwise (``login_not_required``).
+
+    The program's addresses are exempt here, in one place: a redirect to a form would be no answer to them.
+    """
+
+    def process_view(
+        self,
+        request: HttpRequest,
+        view_func: Callable[..., HttpResponseBase],
+        view_args: tuple[object, ...],
+        view_kwargs: dict[str, object],
+    ) -> HttpResponseBase | None:
+        if is_program_path(request.path):
+            return None
+        return super().process_view(request, view_func, view_args, view_kwargs)
+
+
+class AnswerRefusals:
+    """What a service refused, as a page; for htmx as a status and one line, which is shown as a toast."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if not isinstance(exception, Refused):
+            return None
+        if is_program_path(request.path):
+            response = _refusal(request, exception.status, exception.code, exception.detail)
+        elif wants_fragment(request):
+            response = _line(exception.detail, exception.status)
+        else:
+            context = {"detail": exception.detail, "status": exception.status}
+            response = _page("errors/refused.html", exception.status, context)
+        if isinstance(exception, Busy):
+            response["Retry-After"] = RETRY_AFTER_SECONDS
+        return response
 
 
 class ReaderTimeZone:
@@ -63,10 +149,39 @@ class ReaderTimeZone:
             return self.get_response(request)
 
 
+RETRY_AFTER_SECONDS = "2"
+
+
+def _busy(request: HttpRequest) -> HttpResponse:
+    if is_program_path(request.path) or wants_fragment(request):
+        response = _refusal(request, 503, "busy", "The database is busy; try again in a moment.")
+    else:
+        response = _page("503.html", 503)
+    response["Retry-After"] = RETRY_AFTER_SECONDS
+    return response
+
+
+def _refusal(request: HttpRequest, status: int, code: str, detail: str) -> HttpResponse:
+    """An answer that needs no template, session or database: JSON for programs, a line for people."""
+    if not is_program_path(request.path):
+        return _line(detail, status)
+    body = json.dumps({"error": code, "detail": detail})
+    return HttpResponse(body, status=status, content_type="application/json")
+
+
+def _page(template: str, status: int, context: dict[str, Any] | None = None) -> HttpResponse:
+    # Without the request: what surrounds other pages would ask the database that has just refused.
+    return HttpResponse(render_to_string(template, context), status=status)
+
+
+def _line(detail: str, status: int) -> HttpResponse:
+    return HttpResponse(detail, status=status, content_type="text/plain; charset=utf-8")
+
+
 def _zone(name: str) -> zoneinfo.ZoneInfo | None:
     if not name:
         return None
     try:
         return zoneinfo.ZoneInfo(name)
-    except (ValueError, zoneinfo.ZoneInfoNotFoundError):
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
         return None

@@ -37,20 +37,23 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "contextdash.middleware.RefuseForeignOrigins",
+    "contextdash.middleware.Health",
+    "contextdash.middleware.OnlyThisSite",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
+    "contextdash.apianswers.ErrorsAsJson",
     "contextdash.middleware.BusyDatabase",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "contextdash.middleware.Sessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "contextdash.middleware.SignedIn",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "contextdash.middleware.ReaderTimeZone",
     "django_htmx.middleware.HtmxMiddleware",
+    "contextdash.middleware.AnswerRefusals",
 ]
 
 ROOT_URLCONF = "contextdash.urls"
@@ -130,6 +133,8 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
+# Source maps of the API's own page are large and nobody fetches them: left as they are.
+WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ("map", "png", "ico", "gz", "br", "woff2")
 
 USE_TZ = True
 TIME_ZONE = "UTC"
@@ -141,5 +146,6 @@ LOGGING = {
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
-    "loggers": {"contextdash": {"level": "INFO"}},
+    # Refused requests are the caller's to know, and their addresses may hold what nobody else should read.
+    "loggers": {"contextdash": {"level": "INFO"}, "django.request": {"level": "ERROR"}},
 }

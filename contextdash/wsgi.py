@@ -1,6 +1,18 @@
+"""The application as every WSGI server loads it, in the process that serves (after any fork)."""
+
+import atexit
 import os
 
 from django.core.wsgi import get_wsgi_application
 
+from contextdash import db, serving
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "contextdash.settings")
 application = get_wsgi_application()
+
+from contextdash.writer import writer  # noqa: E402 - it needs the settings
+
+db.leave_checkpoints_to_the_writer()
+writer.start()
+atexit.register(writer.stop)
+serving.announce()

@@ -1,0 +1,30 @@
+"""What commands share."""
+
+import argparse
+import os
+from collections.abc import Callable
+
+type Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+type Run = Callable[[argparse.Namespace], int | None]
+
+
+def command(commands: Commands, name: str, run: Run, help: str) -> argparse.ArgumentParser:  # noqa: A002
+    """Add a command; ``help`` is its line in the list and the head of its own help."""
+    made: argparse.ArgumentParser = commands.add_parser(name, help=help, description=help)
+    made.set_defaults(run=run)
+    return made
+
+
+def with_django() -> None:
+    """Make the database usable in this process."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "contextdash.settings")
+    import django
+
+    django.setup()
+
+
+def own_url() -> str:
+    """Where the server is, as people's browsers name it: CONTEXTDASH_URL, else from HOST and PORT."""
+    from contextdash.serving import address_url
+
+    return (os.environ.get("CONTEXTDASH_URL") or address_url()).rstrip("/")
