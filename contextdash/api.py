@@ -1,56 +1,68 @@
 """The JSON API's root: mounts every app's router and turns refusals into answers."""
 
-import json
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from contextdash import __version__
-from contextdash.apikit import Bearer, Browser
+from contextdash.apianswers import RETRY_AFTER_SECONDS, refusal
+from contextdash.apikit import Bearer, Browser, TolerantParser, Unauthenticated, docs_access
 from contextdash.errors import Busy, Refused
+from reviews_app.api import router as reviews
+from sessions_app.api.decisions import router as decisions
+from sessions_app.api.hook_events import router as hook_events
+from sessions_app.api.ledger import router as ledger
+from sessions_app.api.messages import router as messages
+from sessions_app.api.mistakes import router as mistakes
+from sessions_app.api.places import router as places
+from sessions_app.api.plans import router as plans
+from sessions_app.api.sessions import router as sessions
 
 api = NinjaAPI(
     title="contextdash",
     version=__version__,
     description="The flight recorder and working memory of a team's coding agents.",
     auth=[Bearer(), Browser()],
-    docs_decorator=login_required,
+    parser=TolerantParser(),
+    docs_decorator=docs_access,
     urls_namespace="api",
 )
 
-
-def refusal(
-    status: int, code: str, detail: str, field: str | None = None, headers: dict[str, str] | None = None
-) -> HttpResponse:
-    """The one form of every error: ``{"error": code, "detail": what to do, "field": name?}``."""
-    body = {"error": code, "detail": detail, **({"field": field} if field else {})}
-    return HttpResponse(json.dumps(body), status=status, content_type="application/json", headers=headers)
+api.add_router("", places)
+api.add_router("", ledger)
+api.add_router("sessions", sessions)
+api.add_router("messages", messages)
+api.add_router("plans", plans)
+api.add_router("decisions", decisions)
+api.add_router("mistakes", mistakes)
+api.add_router("hook-events", hook_events)
+api.add_router("reviews", reviews)
 
 
 @api.exception_handler(Refused)
 def _refused(request: HttpRequest, error: Refused) -> HttpResponse:
-    headers = {"Retry-After": "2"} if isinstance(error, Busy) else None
+    headers: dict[str, str] = {}
+    if isinstance(error, Busy):
+        headers["Retry-After"] = RETRY_AFTER_SECONDS
+    elif isinstance(error, Unauthenticated):
+        headers["WWW-Authenticate"] = "Bearer"
     return refusal(error.status, error.code, error.detail, error.field, headers)
 
 
 @api.exception_handler(ValidationError)
 def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     first: dict[str, Any] = error.errors[0]
-    field = ".".join(str(part) for part in first.get("loc", ()) if part not in ("body", "query", "payload"))
-    return refusal(422, "invalid", f"{field}: {first.get('msg', 'not valid')}", field or None)
+    # The first two parts say where ninja found it (body, payload); the rest is the caller's own name.
+    place = [str(part) for part in first.get("loc", ()) if part not in ("body", "query", "path", "payload")]
+    field = ".".join(place[:8])[:200]
+    return refusal(422, "invalid", f"{field or 'The body'}: {first.get('msg', 'not valid')}", field or None)
 
 
 @api.exception_handler(AuthenticationError)
 def _unauthenticated(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
-    return refusal(
-        401,
-        "unauthenticated",
-        "Send a live token: Authorization: Bearer cdt_… (contextdash token create makes one).",
-        headers={"WWW-Authenticate": "Bearer"},
-    )
+    return _refused(request, Unauthenticated())
 
 
 @api.exception_handler(Http404)
@@ -60,4 +72,8 @@ def _not_found(request: HttpRequest, error: Http404) -> HttpResponse:
 
 @api.exception_handler(HttpError)
 def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
-    return refusal(error.status_code, "malformed" if error.status_code == 400 else "refused", str(error))
+    # ninja wraps what its parser raises: the refusal itself says more.
+    if isinstance(error.__cause__, Refused):
+        return _refused(request, error.__cause__)
+    codes = {400: "malformed", 403: "forbidden"}
+    return refusal(error.status_code, codes.get(error.status_code, "refused"), str(error))

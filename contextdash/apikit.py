@@ -1,17 +1,22 @@
-"""What every endpoint of the JSON API shares: who calls, what they may, how answers and refusals look."""
+"""What every endpoint of the JSON API shares: who calls, what they may, how bodies are read and lists made."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, cast
 
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
 from django.db import models
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from ninja import Schema
+from ninja.parser import Parser
 from ninja.security import HttpBearer
 from ninja.security.session import SessionAuth
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
+from contextdash import decoding
 from contextdash.actor import Actor
-from contextdash.errors import Forbidden, Invalid
+from contextdash.errors import Forbidden, Invalid, Malformed, Refused, Stale, UnsupportedMedia
 from contextdash.ids import digest16
 from contextdash.limits import PAGE_ROWS
 from contextdash.models.token import Scope
@@ -19,21 +24,109 @@ from contextdash.models.user import User
 from contextdash.paging import Page
 from contextdash.services import receipts, tokens
 
+JSON = frozenset({"application/json"})
+NDJSON = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl", "application/json"})
+
+_BODILESS = frozenset({"GET", "HEAD", "OPTIONS"})
+
 
 class Bearer(HttpBearer):
     """``Authorization: Bearer cdt_…``"""
 
+    def __init__(self, media: frozenset[str] = JSON) -> None:
+        super().__init__()
+        self.media = media
+
     def authenticate(self, request: HttpRequest, token: str) -> Actor | None:
         found = tokens.authenticate(token)
-        return None if found is None else Actor(user=found.owner, token=found)
+        if found is None:
+            return None
+        take_body(request, self.media)
+        return Actor(user=found.owner, token=found)
 
 
 class Browser(SessionAuth):
     """A signed-in person's cookie; unsafe methods need the CSRF token."""
 
-    def authenticate(self, request: HttpRequest, key: str | None) -> Any:
+    def __init__(self, media: frozenset[str] = JSON) -> None:
+        super().__init__()
+        self.media = media
+
+    def __call__(self, request: HttpRequest) -> Actor | None:
+        # Nobody's cookie: the answer is "send a token", not one about forms.
+        if settings.SESSION_COOKIE_NAME not in request.COOKIES:
+            return None
+        return cast("Actor | None", super().__call__(request))
+
+    def authenticate(self, request: HttpRequest, key: str | None) -> Actor | None:
         user = request.user
-        return Actor(user=user) if isinstance(user, User) and user.is_authenticated else None
+        if not (isinstance(user, User) and user.is_authenticated):
+            return None
+        take_body(request, self.media)
+        return Actor(user=user)
+
+
+def take_body(request: HttpRequest, media: frozenset[str] = JSON) -> None:
+    """Read the body of a caller who is known by now, within the limits, with gzip undone.
+
+    Raises:
+        UnsupportedMedia: its type is none of ``media``; a form that a web page may send is never one.
+        TooLarge, Malformed: as ``decoding.read_body``.
+    """
+    if request.method in _BODILESS:
+        return
+    length = _announced_length(request)
+    if (length != 0 or request.content_type) and request.content_type not in media:
+        raise UnsupportedMedia(f"Send the body as {' or '.join(sorted(media))} (Content-Type).")
+    body = b""
+    if length != 0:
+        stream = request.META["wsgi.input"]
+        encoding = request.headers.get("Content-Encoding", "")
+        body = decoding.read_body(stream, length=length, encoding=encoding)
+    request._body = body  # type: ignore[attr-defined]  # where Django keeps what ``request.body`` returns
+
+
+def _announced_length(request: HttpRequest) -> int | None:
+    """Bytes of the body; None where it comes in chunks to its end."""
+    if request.headers.get("Transfer-Encoding"):
+        if not request.META.get("wsgi.input_terminated"):
+            raise Malformed("Send the body with a Content-Length.")
+        return None
+    raw = request.META.get("CONTENT_LENGTH") or "0"
+    if not (raw.isascii() and raw.isdigit()):
+        raise Malformed("Content-Length must be a number of bytes.")
+    return int(raw[:20])
+
+
+class TolerantParser(Parser):
+    """Bodies of writers are decoded as those of hooks are: what no database can store is replaced."""
+
+    def parse_body(self, request: HttpRequest) -> Any:
+        return decoding.decode_json(request.body)
+
+
+def docs_access(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """The description of the API is for people who are signed in and for every live token."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+        if request.user.is_authenticated or Bearer()(request):
+            return view(request, **kwargs)
+        if "text/html" in request.headers.get("Accept", ""):
+            return redirect_to_login(request.get_full_path())
+        raise Unauthenticated
+
+    return guarded
+
+
+class Unauthenticated(Refused):
+    status = 401
+    code = "unauthenticated"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Send a live token: Authorization: Bearer cdt_… (contextdash token create makes one)."
+        )
 
 
 def allow(request: HttpRequest, scope: str) -> Actor:
@@ -53,12 +146,18 @@ def allow(request: HttpRequest, scope: str) -> Actor:
     return actor
 
 
+class Body(Schema):
+    """A writer's body. A field that nobody knows is refused, since a misspelt one would be lost."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 class Paging(Schema):
     limit: int = Field(20, ge=1, le=PAGE_ROWS)
     cursor: str | None = None
 
 
-class PatchBody(Schema):
+class PatchBody(Body):
     """The fields to change are those that are sent; ``reason`` goes into the history."""
 
     reason: str = ""
@@ -67,12 +166,12 @@ class PatchBody(Schema):
         return self.model_dump(exclude_unset=True, exclude={"reason"})
 
 
-def listed[M: models.Model](page: Page[M], out: Callable[[M], dict[str, Any]]) -> dict[str, Any]:
+def listed[M: models.Model](page: Page[M], out: Callable[[M], Mapping[str, Any]]) -> dict[str, Any]:
     """The answer of a list: ``{"items": […], "next": cursor or null}``."""
     return {"items": [out(row) for row in page.items], "next": page.next}
 
 
-def all_listed[M: models.Model](rows: Sequence[M], out: Callable[[M], dict[str, Any]]) -> dict[str, Any]:
+def all_listed[M: models.Model](rows: Sequence[M], out: Callable[[M], Mapping[str, Any]]) -> dict[str, Any]:
     return {"items": [out(row) for row in rows], "next": None}
 
 
@@ -87,15 +186,32 @@ def if_match(request: HttpRequest) -> int | None:
     return int(text)
 
 
+def required_if_match(request: HttpRequest, name: str) -> int:
+    """The version that ``If-Match`` must name; ``name`` is where the caller finds it.
+
+    Raises:
+        Stale: the header is missing.
+    """
+    version = if_match(request)
+    if version is None:
+        raise Stale(f"Send If-Match with the row's {name}.", field="If-Match", code="if_match_required")
+    return version
+
+
 def once[M: models.Model](request: HttpRequest, actor: Actor, model: type[M], create: Callable[[], M]) -> M:
     """``create()``, or what it made before where the request repeats an ``Idempotency-Key``."""
     key = request.headers.get("Idempotency-Key", "")
     if not key:
         return create()
-    who = f"t{actor.token.pk}" if actor.token is not None else f"u{actor.user.pk if actor.user else 0}"
     return receipts.once(
-        digest=digest16(who.encode(), request.path.encode(), key.encode("utf-8", "surrogatepass")),
+        digest=receipt_digest(request, actor, key),
         body_digest=digest16(request.body),
         model=model,
         create=create,
     )
+
+
+def receipt_digest(request: HttpRequest, actor: Actor, key: str) -> bytes:
+    """What makes a repeated key the same: the caller, the address and the key."""
+    who = f"t{actor.token.pk}" if actor.token is not None else f"u{actor.user.pk if actor.user else 0}"
+    return digest16(who.encode(), request.path.encode(), key.encode("utf-8", "surrogatepass"))

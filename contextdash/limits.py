@@ -42,6 +42,12 @@ PAGE_ROWS = 100
 NDJSON_LINES = 5000
 """The most lines of one NDJSON body; a longer one is answered 413."""
 
+EVENT_PAYLOAD_BYTES = 256 * KIB
+"""A larger payload is left out of a list of events; the event alone has it whole."""
+
+EVENT_PAGE_BYTES = 1 * MIB
+"""A page of events ends early where its payloads pass this."""
+
 READ_RECENT_CHARS = 10_000
 """What compact readers return of a message."""
 

@@ -1,13 +1,125 @@
-"""Sessions as writers need them: found or made by id, closed, and their counters kept."""
+"""Sessions as writers need them: found or made by id, told more about, closed, and their counters kept."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import IntegrityError, transaction
 from django.db.models import F, Value
 from django.db.models.functions import Greatest
 
 from contextdash import clock, ids
 from contextdash.actor import Actor
+from contextdash.cleaning import clean, one_line
 from contextdash.errors import Conflict, Invalid
-from sessions_app.models import Session, SessionState, Tombstone
-from sessions_app.vocabulary import Activity
+from contextdash.fields import optional_text, word
+from contextdash.limits import PATH_CHARS, TITLE_CHARS
+from contextdash.redaction import mask
+from contextdash.services.changing import change_row
+from contextdash.writer import write
+from sessions_app.models import Project, Session, SessionState, Tombstone
+from sessions_app.vocabulary import Activity, SessionStatus
+
+_WORD_CHARS = {
+    "agent_name": 200,
+    "client": 40,
+    "host": 255,
+    "provider": 100,
+    "model": 200,
+    "workspace": PATH_CHARS,
+    "branch": 255,
+}
+"""The short texts that a writer may tell about a session, each as long as its column."""
+
+TOLD = frozenset({*_WORD_CHARS, "title", "user_request"})
+CHANGEABLE = TOLD | {"project", "pinned", "archived"}
+
+
+@write
+def ensure_session(
+    *,
+    actor: Actor,
+    session_id: str | None = None,
+    project: Project | None = None,
+    told: Mapping[str, str | None] | None = None,
+) -> tuple[Session, bool]:
+    """The session of that id, and whether it was made just now; without an id a new one is minted.
+
+    What is told (fields of TOLD) fills what a session that exists does not know yet; nothing is overwritten,
+    and a closed session stays closed.
+
+    Raises:
+        Conflict: it was deleted.
+        Invalid: the id is empty, a field is unknown or too long.
+    """
+    values = _told(told or {})
+    raw_id = ids.mint() if session_id is None else session_id
+    agent_name = values.get("agent_name") or "main"
+    session, made = _found_or_made(session_id=raw_id, actor=actor, agent_name=agent_name)
+    fresh = {name: value for name, value in values.items() if value and not getattr(session, name)}
+    if made and values.get("agent_name"):
+        fresh["agent_name"] = agent_name
+    if not session.title and "title" not in fresh and fresh.get("user_request"):
+        fresh["title"] = one_line(str(fresh["user_request"]), TITLE_CHARS)
+    if project is not None and session.project_id is None:
+        fresh["project"] = project
+    if fresh:
+        Session.objects.filter(key=session.key).update(**fresh, ordinal=F("ordinal") + 1)
+        session.refresh_from_db()
+    return session, made
+
+
+@write
+def close_session(
+    *, session: Session, actor: Actor, status: str = SessionStatus.CLOSED, reason: str = ""
+) -> Session:
+    """End a session. Closing twice keeps the first end; another status is taken over.
+
+    Raises:
+        Invalid: the status is empty or too long.
+        Stale: somebody changed the session in the meantime.
+    """
+    values: dict[str, object] = {"status": word(status, "status", chars=40)}
+    if session.ended_at is None:
+        values["ended_at"] = clock.now()
+    if session.activity != Activity.ENDED:
+        values |= {
+            "activity": Activity.ENDED,
+            "activity_since_us": clock.now_us(),
+            "waiting_for": "",
+            "current_call": "",
+        }
+    return _changed(session, values, actor=actor, reason=reason)
+
+
+@write
+def change_session(
+    *,
+    session: Session,
+    values: Mapping[str, object],
+    actor: Actor,
+    reason: str = "",
+    expected_version: int | None = None,
+) -> Session:
+    """Set fields of CHANGEABLE. ``project`` is a Project or None, ``pinned`` and ``archived`` are flags.
+
+    Raises:
+        Invalid: another field is named, or a value is not acceptable.
+        Stale: it is not at ``expected_version`` any more.
+    """
+    unknown = values.keys() - CHANGEABLE
+    if unknown:
+        name = min(unknown)
+        raise Invalid(f"{name} of a session cannot be changed.", field=name)
+    checked: dict[str, object] = dict(_told({name: values[name] for name in TOLD & values.keys()}))
+    if "agent_name" in checked and not checked["agent_name"]:
+        raise Invalid("agent_name must not be empty.", field="agent_name")
+    for name in ("project", "pinned"):
+        if name in values:
+            checked[name] = values[name]
+    # Archiving twice keeps the first time.
+    if "archived" in values and bool(values["archived"]) != (session.archived_at is not None):
+        checked["archived_at"] = clock.now() if values["archived"] else None
+    return _changed(session, checked, actor=actor, reason=reason, expected_version=expected_version)
 
 
 def named_session(*, session_id: str, actor: Actor, agent_name: str = "main") -> Session:
@@ -17,15 +129,7 @@ def named_session(*, session_id: str, actor: Actor, agent_name: str = "main") ->
         Conflict: it was deleted.
         Invalid: the id is empty.
     """
-    if not session_id.strip():
-        raise Invalid("session_id must not be empty.", field="session_id")
-    stored_id, external_id = ids.session_id(session_id)
-    found = Session.objects.filter(id=stored_id).first()
-    if Tombstone.objects.filter(session_id=stored_id).exists() or (found and found.deleted_at):
-        raise Conflict(f"Session {stored_id} was deleted; its id is not used again.", code="deleted_session")
-    if found is not None:
-        return found
-    return create_session(session_id=stored_id, external_id=external_id, actor=actor, agent_name=agent_name)
+    return _found_or_made(session_id=session_id, actor=actor, agent_name=agent_name)[0]
 
 
 def create_session(
@@ -61,3 +165,62 @@ def touch(session: Session, **counters: int) -> None:
         started_only=False,
         **{name: F(name) + by for name, by in counters.items()},
     )
+
+
+def _found_or_made(*, session_id: str, actor: Actor, agent_name: str) -> tuple[Session, bool]:
+    if not session_id.strip():
+        raise Invalid("session_id must not be empty.", field="session_id")
+    stored_id, raw_id = ids.session_id(session_id)
+    found = Session.objects.filter(id=stored_id).first()
+    if Tombstone.objects.filter(session_id=stored_id).exists() or (found and found.deleted_at):
+        raise Conflict(f"Session {stored_id} was deleted; its id is not used again.", code="deleted_session")
+    if found is not None:
+        return found, False
+    # The digest was of the raw id; what is kept of it must be storable and tell no secret.
+    external_id = mask(clean(raw_id))
+    try:
+        with transaction.atomic():
+            made = create_session(
+                session_id=stored_id, external_id=external_id, actor=actor, agent_name=agent_name
+            )
+    except IntegrityError:  # PostgreSQL: somebody else made it at this very moment
+        return Session.objects.get(id=stored_id), False
+    return made, True
+
+
+def _told(values: Mapping[str, Any]) -> dict[str, str | None]:
+    checked: dict[str, str | None] = {}
+    for name, value in values.items():
+        if name == "user_request":
+            checked[name] = optional_text(value, name)
+        elif name == "title":
+            checked[name] = one_line(mask(clean(value or "")), TITLE_CHARS)
+        elif name in _WORD_CHARS:
+            checked[name] = word(value, name, chars=_WORD_CHARS[name], required=False)
+        else:
+            raise Invalid(f"{name} is no field of a session.", field=name)
+    return checked
+
+
+def _changed(
+    session: Session,
+    values: Mapping[str, object],
+    *,
+    actor: Actor,
+    reason: str,
+    expected_version: int | None = None,
+) -> Session:
+    before = session.metadata_version
+    change_row(
+        session,
+        values=values,
+        actor=actor,
+        reason=reason,
+        expected_version=expected_version,
+        version_field="metadata_version",
+        unrecorded=frozenset({"activity", "activity_since_us", "waiting_for", "current_call"}),
+    )
+    if session.metadata_version != before:
+        # Open pages of it look again; its place in the lists stays, since nothing happened in it.
+        Session.objects.filter(key=session.key).update(ordinal=F("ordinal") + 1)
+    return session

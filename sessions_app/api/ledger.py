@@ -1,0 +1,77 @@
+"""What happened in a session: turns, events, tool calls."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from contextdash.apikit import Paging, allow, listed
+from contextdash.limits import PAGE_ROWS
+from contextdash.models.token import Scope
+from sessions_app.api.outs import (
+    CallList,
+    EventList,
+    EventOut,
+    TurnList,
+    TurnOut,
+    call_out,
+    event_out,
+    turn_out,
+)
+from sessions_app.queries import sessions_api as queries
+
+router = Router(tags=["ledger"])
+
+
+class TurnQuery(Paging):
+    session: str = Field(description="An id, the beginning of one, or latest.")
+
+
+class EventQuery(Schema):
+    after: int = Field(0, ge=0, lt=2**63, description="The ordinal of the last event that you have.")
+    limit: int = Field(20, ge=1, le=PAGE_ROWS)
+
+
+class CallQuery(Paging):
+    state: str | None = None
+
+
+@router.get("turns", response=TurnList)
+def turns(request: HttpRequest, query: Query[TurnQuery]) -> Any:
+    """A session's turns and their runs, newest first."""
+    allow(request, Scope.READ)
+    found = queries.turn_page(queries.find_session(query.session), limit=query.limit, cursor=query.cursor)
+    return listed(found, turn_out)
+
+
+@router.get("turns/{turn_id}", response=TurnOut)
+def turn(request: HttpRequest, turn_id: int) -> Any:
+    allow(request, Scope.READ)
+    return turn_out(queries.turn(turn_id))
+
+
+@router.get("sessions/{session_id}/events", response=EventList)
+def events(request: HttpRequest, session_id: str, query: Query[EventQuery]) -> Any:
+    """In order of commit. ``next`` is what to send as ``after`` for more; very large payloads are left out."""
+    allow(request, Scope.READ)
+    session = queries.find_session(session_id)
+    items, go_on = queries.events_after(session, after=query.after, limit=query.limit)
+    return {"items": [event_out(item) for item in items], "next": go_on}
+
+
+@router.get("sessions/{session_id}/events/{ordinal}", response=EventOut)
+def event(request: HttpRequest, session_id: str, ordinal: int) -> Any:
+    """One event with its whole payload."""
+    allow(request, Scope.READ)
+    return event_out(queries.event(queries.find_session(session_id), ordinal))
+
+
+@router.get("sessions/{session_id}/tool-calls", response=CallList)
+def calls(request: HttpRequest, session_id: str, query: Query[CallQuery]) -> Any:
+    """A session's tool calls, newest first."""
+    allow(request, Scope.READ)
+    found = queries.call_page(
+        queries.find_session(session_id), state=query.state, limit=query.limit, cursor=query.cursor
+    )
+    return listed(found, call_out)

@@ -1,0 +1,93 @@
+"""Messages between agents."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Query, Router
+
+from contextdash.actor import Actor
+from contextdash.apikit import Body, Paging, PatchBody, allow, if_match, listed, once
+from contextdash.models.token import Scope
+from sessions_app.api.outs import MessageList, MessageOut, message_item, message_out
+from sessions_app.models import AgentMessage
+from sessions_app.queries import messages as queries
+from sessions_app.queries.sessions_api import session_id_of
+from sessions_app.services.belonging import told_time
+from sessions_app.services.messages import change_message, write_message
+
+router = Router(tags=["messages"])
+
+
+class MessageIn(Body):
+    session_id: str
+    agent_name: str
+    role: str
+    content: str | None = None
+    target: str | None = None
+    ts: str | int | float | None = None
+
+
+class MessagePatch(PatchBody):
+    role: str = ""
+    target: str | None = None
+    acknowledged: bool = False
+
+
+class MessageQuery(Paging):
+    session: str | None = None
+    agent: str | None = None
+    project: str | None = None
+
+
+def create_message(actor: Actor, payload: MessageIn) -> AgentMessage:
+    return write_message(
+        session_id=payload.session_id,
+        agent_name=payload.agent_name,
+        role=payload.role,
+        content=payload.content or "",
+        target=payload.target,
+        at=told_time(payload.ts),
+        actor=actor,
+    )
+
+
+@router.post("", response={201: MessageOut})
+def post_message(request: HttpRequest, payload: MessageIn) -> Any:
+    """Write a message; a session that nobody knows is made as that id."""
+    actor = allow(request, Scope.WRITE)
+    return message_out(once(request, actor, AgentMessage, lambda: create_message(actor, payload)))
+
+
+@router.get("", response=MessageList)
+def messages(request: HttpRequest, query: Query[MessageQuery]) -> Any:
+    """The newest ones, oldest first, each cut at 10,000 characters; ``next`` leads to older ones."""
+    allow(request, Scope.READ)
+    found = queries.recent_messages(
+        session_id=session_id_of(query.session),
+        agent=query.agent,
+        project=query.project,
+        limit=query.limit,
+        cursor=query.cursor,
+    )
+    return listed(found, message_item)
+
+
+@router.get("/{int:message_id}", response=MessageOut)
+def message(request: HttpRequest, message_id: int) -> Any:
+    """One message, whole."""
+    allow(request, Scope.READ)
+    return message_out(queries.message(message_id))
+
+
+@router.patch("/{int:message_id}", response=MessageOut)
+def change(request: HttpRequest, message_id: int, payload: MessagePatch) -> Any:
+    """Acknowledge a hand-off, or set its role or target. What was said stays."""
+    actor = allow(request, Scope.WRITE)
+    changed = change_message(
+        message=queries.message(message_id),
+        values=payload.values(),
+        actor=actor,
+        reason=payload.reason,
+        expected_version=if_match(request),
+    )
+    return message_out(changed)

@@ -1,0 +1,435 @@
+"""How rows of this app look in answers. Times are ISO 8601 with Z, durations integer microseconds."""
+
+from datetime import datetime
+from typing import Any
+
+from ninja import Schema
+
+from contextdash import clock
+from contextdash.cleaning import shorten
+from contextdash.limits import READ_RECENT_CHARS, REQUEST_TEXT_CHARS
+from sessions_app.models import (
+    AgentMessage,
+    HookEvent,
+    Project,
+    Purge,
+    Run,
+    Session,
+    ToolCall,
+    Turn,
+    Workspace,
+)
+from sessions_app.queries.sessions_api import ReadEvent
+
+
+class Counts(Schema):
+    events: int
+    turns: int
+    tool_calls: int
+    failed_tool_calls: int
+    children: int
+    compactions: int
+    messages: int
+    plans: int
+    decisions: int
+    mistakes: int
+    reviews: int
+    stories: int
+    hook_events: int
+
+
+class SessionOut(Schema):
+    id: str
+    external_id: str
+    url: str
+    project: str | None
+    parent_id: str | None
+    owner: str | None
+    client: str
+    agent_name: str
+    agent_id: str
+    provider: str
+    model: str
+    host: str
+    workspace: str
+    branch: str | None
+    permission_mode: str
+    title: str
+    user_request: str | None
+    started_at: str
+    ended_at: str | None
+    last_at: str
+    status: str
+    activity: str
+    waiting_for: str
+    current_call: str
+    pinned: bool
+    archived_at: str | None
+    ordinal: int
+    metadata_version: int
+    counts: Counts
+
+
+class SessionList(Schema):
+    items: list[SessionOut]
+    next: str | None
+
+
+class RunOut(Schema):
+    id: int
+    number: int
+    invocation_id: str
+    status: str
+    started_at: str
+    ended_at: str | None
+    answer: str
+    error: str
+
+
+class TurnOut(Schema):
+    id: int
+    session_id: str
+    number: int
+    turn_id: str
+    prompt: str
+    started_at: str
+    ended_at: str | None
+    tool_calls: int
+    failed_tool_calls: int
+    runs: list[RunOut]
+
+
+class TurnList(Schema):
+    items: list[TurnOut]
+    next: str | None
+
+
+class EventOut(Schema):
+    ordinal: int
+    seq: int | None
+    turn_id: int | None
+    run_id: int | None
+    source: str
+    client: str
+    name: str
+    kind: str
+    occurred_at: str
+    received_at: str
+    late: bool
+    payload: Any
+    payload_size: int
+    payload_cut: bool
+
+
+class EventList(Schema):
+    items: list[EventOut]
+    next: int | None
+
+
+class CallOut(Schema):
+    id: int
+    call_id: str
+    turn_id: int | None
+    name: str
+    state: str
+    summary: str
+    error: str
+    child_id: str | None
+    started_at: str
+    ended_at: str | None
+    duration_us: int | None
+    input_size: int
+    output_size: int
+
+
+class CallList(Schema):
+    items: list[CallOut]
+    next: str | None
+
+
+class MessageOut(Schema):
+    id: int
+    session_id: str
+    agent_name: str
+    role: str
+    target: str | None
+    content: str
+    ts: str
+    acknowledged_at: str | None
+    version: int
+
+
+class MessageList(Schema):
+    items: list[MessageOut]
+    next: str | None
+
+
+class HookEventItem(Schema):
+    id: int
+    session_id: str | None
+    hook_name: str
+    event_type: str
+    outcome: str
+    duration_ms: int
+    ts: str
+
+
+class HookEventOut(HookEventItem):
+    payload_json: str | None
+
+
+class HookEventList(Schema):
+    items: list[HookEventItem]
+    next: str | None
+
+
+class ProjectOut(Schema):
+    id: int
+    name: str
+    slug: str
+    color: str
+    position: int
+    root: str
+    remote: str
+    created_at: str
+    version: int
+
+
+class ProjectList(Schema):
+    items: list[ProjectOut]
+    next: None
+
+
+class WorkspaceOut(Schema):
+    id: int
+    host: str
+    root: str
+    project: str | None
+    remote: str
+    created_at: str
+    version: int
+
+
+class WorkspaceList(Schema):
+    items: list[WorkspaceOut]
+    next: None
+
+
+class PurgeOut(Schema):
+    id: int
+    events_deleted: int
+    reason: str
+    started_at: str
+    finished_at: str | None
+
+
+def session_out(row: Session) -> dict[str, Any]:
+    return _session(row, row.user_request)
+
+
+def session_item(row: Session) -> dict[str, Any]:
+    """For lists: the request is cut at REQUEST_TEXT_CHARS; needs ``request_head``."""
+    head: str | None = row.request_head  # type: ignore[attr-defined]  # annotated by the query
+    return _session(row, None if head is None else shorten(head, REQUEST_TEXT_CHARS))
+
+
+def _session(row: Session, request: str | None) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "external_id": row.external_id,
+        "url": f"/sessions/{row.id}/",
+        "project": row.project.slug if row.project else None,
+        "parent_id": row.parent.id if row.parent else None,
+        "owner": row.owner.get_username() if row.owner else None,
+        "client": row.client,
+        "agent_name": row.agent_name,
+        "agent_id": row.agent_id,
+        "provider": row.provider,
+        "model": row.model,
+        "host": row.host,
+        "workspace": row.workspace,
+        "branch": row.branch,
+        "permission_mode": row.permission_mode,
+        "title": row.title,
+        "user_request": request,
+        "started_at": clock.iso(row.started_at),
+        "ended_at": _time(row.ended_at),
+        "last_at": _us(row.last_us),
+        "status": row.status,
+        "activity": row.activity,
+        "waiting_for": row.waiting_for,
+        "current_call": row.current_call,
+        "pinned": row.pinned,
+        "archived_at": _time(row.archived_at),
+        "ordinal": row.ordinal,
+        "metadata_version": row.metadata_version,
+        "counts": {
+            "events": row.event_count,
+            "turns": row.turn_count,
+            "tool_calls": row.call_count,
+            "failed_tool_calls": row.failed_count,
+            "children": row.child_count,
+            "compactions": row.compaction_count,
+            "messages": row.message_count,
+            "plans": row.plan_count,
+            "decisions": row.decision_count,
+            "mistakes": row.mistake_count,
+            "reviews": row.review_count,
+            "stories": row.story_count,
+            "hook_events": row.hook_count,
+        },
+    }
+
+
+def turn_out(row: Turn) -> dict[str, Any]:
+    return {
+        "id": row.key,
+        "session_id": row.session.id,
+        "number": row.number,
+        "turn_id": row.turn_id,
+        "prompt": row.prompt,
+        "started_at": _us(row.started_us),
+        "ended_at": _us_or_none(row.ended_us),
+        "tool_calls": row.call_count,
+        "failed_tool_calls": row.failed_count,
+        "runs": [_run(run) for run in row.runs.all()],
+    }
+
+
+def _run(row: Run) -> dict[str, Any]:
+    return {
+        "id": row.key,
+        "number": row.number,
+        "invocation_id": row.invocation_id,
+        "status": row.status,
+        "started_at": _us(row.started_us),
+        "ended_at": _us_or_none(row.ended_us),
+        "answer": row.answer,
+        "error": row.error,
+    }
+
+
+def event_out(read: ReadEvent) -> dict[str, Any]:
+    row = read.event
+    return {
+        "ordinal": row.ordinal,
+        "seq": row.seq,
+        "turn_id": row.run.turn_id if row.run else None,
+        "run_id": row.run_id,
+        "source": row.source,
+        "client": row.client,
+        "name": row.name,
+        "kind": row.kind,
+        "occurred_at": _us(row.occurred_us),
+        "received_at": _us(row.received_us),
+        "late": row.late,
+        "payload": read.payload,
+        "payload_size": row.payload_size,
+        "payload_cut": read.cut,
+    }
+
+
+def call_out(row: ToolCall) -> dict[str, Any]:
+    return {
+        "id": row.key,
+        "call_id": row.call_id,
+        "turn_id": row.run.turn_id if row.run else None,
+        "name": row.name,
+        "state": row.state,
+        "summary": row.summary,
+        "error": row.error,
+        "child_id": row.child.id if row.child else None,
+        "started_at": _us(row.started_us),
+        "ended_at": _us_or_none(row.ended_us),
+        "duration_us": row.duration_us,
+        "input_size": row.input_size,
+        "output_size": row.output_size,
+    }
+
+
+def message_out(row: AgentMessage) -> dict[str, Any]:
+    return _message(row, row.content)
+
+
+def message_item(row: AgentMessage) -> dict[str, Any]:
+    """For lists: the content is cut at READ_RECENT_CHARS; needs ``content_head``."""
+    head: str = row.content_head  # type: ignore[attr-defined]  # annotated by the query
+    return _message(row, shorten(head, READ_RECENT_CHARS))
+
+
+def _message(row: AgentMessage, content: str) -> dict[str, Any]:
+    return {
+        "id": row.pk,
+        "session_id": row.session_id,
+        "agent_name": row.agent_name,
+        "role": row.role,
+        "target": row.target,
+        "content": content,
+        "ts": clock.iso(row.ts),
+        "acknowledged_at": _time(row.acknowledged_at),
+        "version": row.version,
+    }
+
+
+def hook_event_item(row: HookEvent) -> dict[str, Any]:
+    return {
+        "id": row.pk,
+        "session_id": row.session_id,
+        "hook_name": row.hook_name,
+        "event_type": row.event_type,
+        "outcome": row.outcome,
+        "duration_ms": row.duration_ms,
+        "ts": clock.iso(row.ts),
+    }
+
+
+def hook_event_out(row: HookEvent) -> dict[str, Any]:
+    return {**hook_event_item(row), "payload_json": row.payload_json}
+
+
+def project_out(row: Project) -> dict[str, Any]:
+    return {
+        "id": row.pk,
+        "name": row.name,
+        "slug": row.slug,
+        "color": row.color,
+        "position": row.position,
+        "root": row.root,
+        "remote": row.remote,
+        "created_at": clock.iso(row.created_at),
+        "version": row.version,
+    }
+
+
+def workspace_out(row: Workspace) -> dict[str, Any]:
+    return {
+        "id": row.pk,
+        "host": row.host,
+        "root": row.root,
+        "project": row.project.slug if row.project else None,
+        "remote": row.remote,
+        "created_at": clock.iso(row.created_at),
+        "version": row.version,
+    }
+
+
+def purge_out(row: Purge) -> dict[str, Any]:
+    return {
+        "id": row.pk,
+        "events_deleted": row.events_deleted,
+        "reason": row.reason,
+        "started_at": clock.iso(row.started_at),
+        "finished_at": _time(row.finished_at),
+    }
+
+
+def _time(moment: datetime | None) -> str | None:
+    return None if moment is None else clock.iso(moment)
+
+
+def _us(us: int) -> str:
+    return clock.iso(clock.from_us(us))
+
+
+def _us_or_none(us: int | None) -> str | None:
+    return None if us is None else _us(us)

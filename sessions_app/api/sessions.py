@@ -1,0 +1,162 @@
+"""Sessions: ensured, closed, listed, changed, hidden, purged."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Query, Router, Status
+from pydantic import Field
+
+from contextdash.apikit import Body, Paging, PatchBody, allow, listed, once, required_if_match
+from contextdash.models.token import Scope
+from sessions_app.api.outs import PurgeOut, SessionList, SessionOut, purge_out, session_item, session_out
+from sessions_app.models import Purge, Session
+from sessions_app.queries import sessions_api as queries
+from sessions_app.queries.sessions import SessionFilter
+from sessions_app.services.purging import purge_session
+from sessions_app.services.session_flags import delete_session
+from sessions_app.services.sessions import TOLD, change_session, close_session, ensure_session
+from sessions_app.vocabulary import SessionStatus
+
+router = Router(tags=["sessions"])
+
+
+class EnsureIn(Body):
+    session_id: str | None = Field(None, description="Left out, a new id is minted.")
+    user_request: str | None = None
+    title: str | None = None
+    branch: str | None = None
+    workspace: str | None = None
+    agent_name: str | None = None
+    client: str | None = None
+    host: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    project: str | None = Field(None, description="A project's slug.")
+
+
+class CloseIn(Body):
+    status: str = SessionStatus.CLOSED
+    reason: str = ""
+
+
+class ReasonIn(Body):
+    reason: str
+
+
+class SessionPatch(PatchBody):
+    title: str = ""
+    user_request: str | None = None
+    branch: str | None = None
+    workspace: str = ""
+    agent_name: str = ""
+    client: str = ""
+    host: str = ""
+    provider: str = ""
+    model: str = ""
+    project: str | None = None
+    pinned: bool = False
+    archived: bool = False
+
+
+class SessionQuery(Paging):
+    project: str | None = None
+    agent: str | None = None
+    client: str | None = None
+    owner: str | None = Field(None, description="A username.")
+    status: str | None = None
+    activity: str | None = None
+    branch: str | None = None
+    q: str = Field("", max_length=500, description="In the title or request, or the beginning of an id.")
+
+
+@router.post("/ensure", response={200: SessionOut, 201: SessionOut})
+def ensure(request: HttpRequest, payload: EnsureIn) -> Status[Any]:
+    """The session of that id, made when it is unknown; what is told fills what was not known yet."""
+    actor = allow(request, Scope.WRITE)
+    made = False
+
+    def create() -> Session:
+        nonlocal made
+        told = {name: value for name, value in payload.model_dump(include=TOLD).items() if value is not None}
+        project = queries.project(payload.project) if payload.project else None
+        session, made = ensure_session(actor=actor, session_id=payload.session_id, project=project, told=told)
+        return session
+
+    session = once(request, actor, Session, create)
+    return Status(201 if made else 200, session_out(session))
+
+
+@router.get("", response=SessionList)
+def sessions(request: HttpRequest, query: Query[SessionQuery]) -> Any:
+    """Newest activity first, subagents' sessions included."""
+    allow(request, Scope.READ)
+    wanted = SessionFilter(
+        project=query.project,
+        agents=(query.agent,) if query.agent else (),
+        clients=(query.client,) if query.client else (),
+        owner=queries.owner_named(query.owner),
+        branch=query.branch or "",
+        text=query.q,
+        children=True,
+    )
+    found = queries.session_page(
+        wanted, status=query.status, activity=query.activity, limit=query.limit, cursor=query.cursor
+    )
+    return listed(found, session_item)
+
+
+@router.get("/{session_id}", response=SessionOut)
+def session(request: HttpRequest, session_id: str) -> Any:
+    """By id, by a beginning that only one id has, or ``latest``."""
+    allow(request, Scope.READ)
+    return session_out(queries.find_session(session_id))
+
+
+@router.patch("/{session_id}", response=SessionOut)
+def change(request: HttpRequest, session_id: str, payload: SessionPatch) -> Any:
+    """Set what is sent. ``If-Match: metadata_version`` is required."""
+    actor = allow(request, Scope.WRITE)
+    version = required_if_match(request, "metadata_version")
+    values = payload.values()
+    if values.get("project") is not None:
+        values["project"] = queries.project(values["project"])
+    changed = change_session(
+        session=queries.find_session(session_id),
+        values=values,
+        actor=actor,
+        reason=payload.reason,
+        expected_version=version,
+    )
+    return session_out(changed)
+
+
+@router.post("/{session_id}/close", response=SessionOut)
+def close(request: HttpRequest, session_id: str, payload: CloseIn | None = None) -> Any:
+    """End a session; closing twice keeps the first end."""
+    actor = allow(request, Scope.WRITE)
+    wanted = payload or CloseIn()
+
+    def create() -> Session:
+        session = queries.find_session(session_id)
+        return close_session(session=session, actor=actor, status=wanted.status, reason=wanted.reason)
+
+    return session_out(once(request, actor, Session, create))
+
+
+@router.delete("/{session_id}", response={204: None})
+def delete(request: HttpRequest, session_id: str, payload: ReasonIn) -> Status[None]:
+    """Hide a session and its subagents and refuse their ids; decisions, mistakes, findings, stories stay."""
+    actor = allow(request, Scope.WRITE)
+    delete_session(session=queries.find_session(session_id), actor=actor, reason=payload.reason)
+    return Status(204, None)
+
+
+@router.post("/{session_id}/purge", response=PurgeOut)
+def purge(request: HttpRequest, session_id: str, payload: ReasonIn) -> Any:
+    """Erase what the session's events hold; who, what and why are kept. For owners, scope admin."""
+    actor = allow(request, Scope.ADMIN)
+
+    def create() -> Purge:
+        return purge_session(session=queries.any_session(session_id), actor=actor, reason=payload.reason)
+
+    return purge_out(once(request, actor, Purge, create))

@@ -1,0 +1,202 @@
+"""Sessions as programs read them: by id, prefix or ``latest``, with their turns, events and calls."""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.db.models import QuerySet
+from django.db.models.functions import Substr
+
+from contextdash import ids
+from contextdash.decoding import decode_json
+from contextdash.errors import Conflict, Malformed, NotFound
+from contextdash.limits import EVENT_PAGE_BYTES, EVENT_PAYLOAD_BYTES, REQUEST_TEXT_CHARS
+from contextdash.models import User
+from contextdash.paging import Page, page
+from sessions_app.models import Event, Project, Session, ToolCall, Turn, Workspace
+from sessions_app.queries.sessions import SessionFilter, filtered
+
+PREFIX_CHARS = 4
+"""The shortest beginning of an id that is looked for."""
+
+PROJECT_ROWS = 1000
+"""The most projects or workspaces that one answer lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEvent:
+    """An event and its decoded payload; None and ``cut`` where that is too large to send along."""
+
+    event: Event
+    payload: Any
+    cut: bool
+
+
+def session_page(
+    wanted: SessionFilter, *, status: str | None, activity: str | None, limit: int, cursor: str | None
+) -> Page[Session]:
+    """Newest activity first. ``request_head`` holds REQUEST_TEXT_CHARS and one more character."""
+    rows = filtered(wanted)
+    if status:
+        rows = rows.filter(status=status)
+    if activity:
+        rows = rows.filter(activity=activity)
+    rows = (
+        rows.select_related("project", "owner", "parent")
+        .annotate(request_head=Substr("user_request", 1, REQUEST_TEXT_CHARS + 1))
+        .defer("user_request")
+    )
+    return page(rows, limit=limit, cursor=cursor, time_field="last_us", id_field="key")
+
+
+def owner_named(username: str | None) -> User | None:
+    """Raises NotFound for a name that nobody has."""
+    if not username:
+        return None
+    found = User.objects.filter(username=username).first()
+    if found is None:
+        raise NotFound(f"There is nobody called {username!r}.")
+    return found
+
+
+def find_session(reference: str) -> Session:
+    """The session of an id, of the only id that begins so, or the newest one for ``latest``.
+
+    Raises:
+        NotFound: there is none, or it was deleted.
+        Conflict: several ids begin so.
+    """
+    rows = Session.objects.select_related("project", "owner", "parent").filter(deleted_at=None)
+    if reference == "latest":
+        newest = rows.order_by("-last_us", "-key").first()
+        if newest is None:
+            raise NotFound("There is no session yet.")
+        return newest
+    stored_id, _ = ids.session_id(reference)
+    exact = rows.filter(id=stored_id).first()
+    if exact is not None:
+        return exact
+    alike = list(_beginning_with(rows, reference)[:3]) if len(reference) >= PREFIX_CHARS else []
+    if len(alike) > 1:
+        raise Conflict(f"Several sessions begin with {reference}. Send more of the id.", code="ambiguous")
+    if not alike:
+        raise NotFound(f"There is no session {reference[:128]}.")
+    return alike[0]
+
+
+def any_session(session_id: str) -> Session:
+    """The session of exactly that id, deleted or not: what is to be erased is named in full.
+
+    Raises:
+        NotFound: there is none.
+    """
+    found = Session.objects.filter(id=ids.session_id(session_id)[0]).first()
+    if found is None:
+        raise NotFound(f"There is no session {session_id[:128]}.")
+    return found
+
+
+def session_id_of(reference: str | None) -> str | None:
+    """The id that a list's ``session`` filter means; None without one. Nobody's id finds no rows."""
+    if not reference:
+        return None
+    try:
+        return find_session(reference).id
+    except NotFound:
+        return ids.session_id(reference)[0]
+
+
+def turn_page(session: Session, *, limit: int, cursor: str | None) -> Page[Turn]:
+    """Newest first, each with its runs."""
+    rows = Turn.objects.filter(session=session).select_related("session").prefetch_related("runs")
+    return page(rows, limit=limit, cursor=cursor, time_field="started_us", id_field="key")
+
+
+def turn(key: int) -> Turn:
+    """Raises NotFound for one that is not there."""
+    rows = Turn.objects.select_related("session").prefetch_related("runs")
+    found = rows.filter(key=key, session__deleted_at=None).first()
+    if found is None:
+        raise NotFound(f"There is no turn {key}.")
+    return found
+
+
+def call_page(session: Session, *, state: str | None, limit: int, cursor: str | None) -> Page[ToolCall]:
+    """Newest first."""
+    rows = ToolCall.objects.filter(session=session).select_related("child", "run")
+    if state:
+        rows = rows.filter(state=state)
+    return page(rows, limit=limit, cursor=cursor, time_field="started_us", id_field="key")
+
+
+def events_after(session: Session, *, after: int, limit: int) -> tuple[Sequence[ReadEvent], int | None]:
+    """Events in order of commit beyond an ordinal, and the ordinal to go on from (None at the end).
+
+    A page ends early at EVENT_PAGE_BYTES of payload; one payload above EVENT_PAYLOAD_BYTES is left out.
+    """
+    rows = Event.objects.filter(session=session, ordinal__gt=after).order_by("ordinal")
+    sizes = list(rows.values_list("key", "ordinal", "payload_size")[: limit + 1])
+    taken, total = 0, 0
+    for _, _, size in sizes[:limit]:
+        total += min(size, EVENT_PAYLOAD_BYTES)
+        if taken and total > EVENT_PAGE_BYTES:
+            break
+        taken += 1
+    small = [key for key, _, size in sizes[:taken] if size <= EVENT_PAYLOAD_BYTES]
+    payloads = dict(Event.objects.filter(key__in=small).values_list("key", "payload"))
+    found = rows.select_related("run").defer("payload")[:taken]
+    items = [
+        ReadEvent(
+            event, _payload(payloads[event.key]) if event.key in payloads else None, event.key not in payloads
+        )
+        for event in found
+    ]
+    return items, sizes[taken - 1][1] if len(sizes) > taken else None
+
+
+def event(session: Session, ordinal: int) -> ReadEvent:
+    """One event with its whole payload. Raises NotFound for one that is not there."""
+    found = Event.objects.select_related("run").filter(session=session, ordinal=ordinal).first()
+    if found is None:
+        raise NotFound(f"There is no event {ordinal} in this session.")
+    return ReadEvent(found, _payload(found.payload), False)
+
+
+def projects() -> Sequence[Project]:
+    return list(Project.objects.all()[:PROJECT_ROWS])
+
+
+def project(reference: str) -> Project:
+    """The project of a slug or number. Raises NotFound for one that is not there."""
+    found = Project.objects.filter(slug=reference).first()
+    if found is None and reference.isascii() and reference.isdigit() and len(reference) < 19:
+        found = Project.objects.filter(pk=int(reference)).first()
+    if found is None:
+        raise NotFound(f"There is no project {reference!r}.")
+    return found
+
+
+def workspaces(project_slug: str | None) -> Sequence[Workspace]:
+    rows = Workspace.objects.select_related("project")
+    if project_slug:
+        rows = rows.filter(project__slug=project_slug)
+    return list(rows[:PROJECT_ROWS])
+
+
+def _beginning_with(rows: QuerySet[Session], prefix: str) -> QuerySet[Session]:
+    found = rows.filter(id__startswith=prefix)
+    if connection.vendor == "sqlite":
+        # LIKE uses no index there; the range does. On PostgreSQL it is the other way round.
+        found = found.filter(id__gte=prefix, id__lt=prefix + "\U0010ffff")
+    return found
+
+
+def _payload(raw: bytes | memoryview) -> Any:
+    """The decoded body; an event whose bytes were never JSON is text."""
+    body = zlib.decompress(bytes(raw))
+    try:
+        return decode_json(body)
+    except Malformed:
+        return body.decode("utf-8", "replace")
