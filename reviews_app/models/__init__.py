@@ -1,3 +1,19 @@
-from reviews_app.models.review import Resolution, Review, Severity
+from reviews_app.models.review import (
+    BLOCKING_RANK,
+    OPEN_STATES,
+    OTHER_RANK,
+    Resolution,
+    Review,
+    ReviewTally,
+    Severity,
+)
 
-__all__ = ["Resolution", "Review", "Severity"]
+__all__ = [
+    "BLOCKING_RANK",
+    "OPEN_STATES",
+    "OTHER_RANK",
+    "Resolution",
+    "Review",
+    "ReviewTally",
+    "Severity",
+]

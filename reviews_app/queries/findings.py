@@ -1,0 +1,239 @@
+"""The lists of findings: filters, orders, keyset pages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.db.models import Q, QuerySet
+
+from contextdash.clock import from_us
+from contextdash.errors import Invalid
+from contextdash.ids import diff_key
+from contextdash.models import Change
+from contextdash.paging import Page
+from contextdash.paging import page as newest_page
+from reviews_app.models import OTHER_RANK, Review, Severity
+from sessions_app.models import HookEvent
+from sessions_app.registry import Window
+
+PAGE_FINDINGS = 50
+PANEL_FINDINGS = 200
+DIFFS_SHOWN = 15
+HISTORY_ROWS = 100
+WALK_ROWS = 200
+WALK_STEPS = 10
+"""How far a page by diff looks for diffs that it has not shown: one diff may have 100,000 findings."""
+
+RANK_NAMES = {rank: level.value for rank, level in enumerate(Severity, start=1)} | {OTHER_RANK: "Other"}
+
+# What a list shows without opening a finding; the long texts stay in the database.
+_LONG = ("code_context", "suggested_fix")
+
+
+class State(StrEnum):
+    OPEN = "open"
+    RESOLVED = "resolved"
+    DISMISSED = "dismissed"
+    ALL = "all"
+
+
+class Order(StrEnum):
+    SEVERITY = "severity"
+    FILE = "file"
+    DIFF = "diff"
+    NEWEST = "newest"
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a list is narrowed to; an empty value narrows nothing."""
+
+    state: State = State.ALL
+    severity: int | None = None
+    file: str = ""
+    diff: str = ""
+    reviewer: str = ""
+    session: str = ""
+    project: str = ""
+
+    @property
+    def narrowed(self) -> bool:
+        return bool(
+            self.severity is not None
+            or self.file
+            or self.diff
+            or self.reviewer
+            or self.session
+            or self.project
+        )
+
+
+def rank_of_name(name: str) -> int | None:
+    """The rank that a filter names: one of the vocabulary, or ``other``; None for anything else."""
+    wanted = name.strip().casefold()
+    return next((rank for rank, known in RANK_NAMES.items() if known.casefold() == wanted), None)
+
+
+def filtered(filters: Filters) -> QuerySet[Review]:
+    rows = Review.objects.all()
+    if filters.state == State.OPEN:
+        rows = rows.filter(open_rank__isnull=False)
+    elif filters.state != State.ALL:
+        rows = rows.filter(resolution=filters.state.value)
+    if filters.severity is not None:
+        # The open list is sorted by open_rank, so the filter uses the same column and index.
+        rows = rows.filter(**{_rank_column(filters): filters.severity})
+    if filters.file:
+        folder = filters.file.rstrip("/") + "/"
+        rows = rows.filter(Q(path=filters.file) | Q(path__startswith=folder))
+    if filters.diff:
+        key = diff_key(filters.diff)
+        rows = rows.filter(diff_key=key) if key else rows.filter(diff_hash=filters.diff)
+    if filters.reviewer:
+        rows = rows.filter(reviewer_agent=filters.reviewer)
+    if filters.session:
+        rows = rows.filter(session_id=filters.session)
+    if filters.project:
+        rows = rows.filter(project__slug=filters.project)
+    return rows
+
+
+def newest(filters: Filters, *, limit: int, cursor: str | None) -> Page[Review]:
+    """The API's order: newest first, whatever the severity."""
+    return newest_page(filtered(filters), limit=limit, cursor=cursor)
+
+
+def listed(filters: Filters, order: Order, *, after: str | None, limit: int = PAGE_FINDINGS) -> Page[Review]:
+    """A page in the order that a person chose; ``after`` is the id of the last finding of the page before.
+
+    Raises:
+        Invalid: ``after`` names no finding.
+    """
+    columns = _order_columns(filters, order)
+    rows = filtered(filters).defer(*_LONG)
+    if after:
+        rows = rows.filter(_after(_row(after), columns))
+    found = list(rows.order_by(*columns)[: limit + 1])
+    more = len(found) > limit
+    return Page(found[:limit], str(found[limit - 1].pk) if more else None)
+
+
+def by_diff(filters: Filters, *, after: str | None, diffs: int = DIFFS_SHOWN) -> Page[Review]:
+    """Findings of the diffs that were reviewed last, each diff's findings together, worst first.
+
+    A diff stands where its newest finding stands, so the walk from the newest finding back skips every
+    diff that a page before has shown.
+    """
+    rows = filtered(filters).exclude(diff_key="")
+    columns = ("-ts", "-id")
+    start = _row(after) if after else None
+    keys: list[str] = []
+    last: Review | None = start
+    walking = True
+    for _ in range(WALK_STEPS):
+        if not walking or len(keys) == diffs:
+            break
+        ahead = rows if last is None else rows.filter(_after(last, columns))
+        step = list(ahead.only("id", "ts", "diff_key").order_by(*columns)[:WALK_ROWS])
+        walking = len(step) == WALK_ROWS
+        shown = _shown_before(rows, step, start)
+        for row in step:
+            if len(keys) == diffs:
+                walking = True
+                break
+            last = row
+            if row.diff_key not in keys and row.diff_key not in shown:
+                keys.append(row.diff_key)
+    place = {key: n for n, key in enumerate(keys)}
+    found = sorted(
+        rows.filter(diff_key__in=keys)
+        .defer(*_LONG)
+        .order_by("severity_rank", "-ts", "-id")[: PAGE_FINDINGS * 4],
+        key=lambda row: place[row.diff_key],
+    )
+    return Page(found, str(last.pk) if walking and last is not None else None)
+
+
+def finding(pk: int) -> Review | None:
+    return Review.objects.select_related("session", "project").filter(pk=pk).first()
+
+
+def others_of_diff(review: Review, *, limit: int = 50) -> Sequence[Review]:
+    """The other findings of the same diff, worst first."""
+    if not review.diff_key:
+        return []
+    same = Review.objects.filter(diff_key=review.diff_key).exclude(pk=review.pk).defer(*_LONG)
+    return list(same.order_by("severity_rank", "-ts", "-id")[:limit])
+
+
+def history(review: Review) -> Sequence[Change]:
+    """Its changes, oldest first, at most the newest HISTORY_ROWS."""
+    changes = Change.objects.filter(noun="reviews", row_id=str(review.pk)).select_related("user", "token")
+    return list(changes.order_by("-id")[:HISTORY_ROWS])[::-1]
+
+
+def of_session_between(session_id: str, window: Window) -> Sequence[Review]:
+    """A session's findings in a stretch of its timeline, the newest ``limit``, newest last."""
+    rows = Review.objects.filter(
+        session_id=session_id, ts__gte=from_us(window.start_us), ts__lt=from_us(window.end_us)
+    )
+    return list(rows.defer(*_LONG).order_by("-ts", "-id")[: window.limit])[::-1]
+
+
+def of_session(session_id: str) -> Sequence[Review]:
+    """A session's findings for its panel, newest first, at most PANEL_FINDINGS."""
+    rows = Review.objects.filter(session_id=session_id).defer(*_LONG)
+    return list(rows.order_by("-ts", "-id")[:PANEL_FINDINGS])
+
+
+def newest_gate_event_id(hook_name: str) -> int:
+    found = HookEvent.objects.filter(hook_name=hook_name).order_by("-ts", "-id").values_list("id", flat=True)
+    return found.first() or 0
+
+
+def _shown_before(rows: QuerySet[Review], step: Sequence[Review], start: Review | None) -> set[str]:
+    """Which diffs of this step have a finding newer than where the page starts."""
+    if start is None:
+        return set()
+    keys = {row.diff_key for row in step}
+    newer = rows.filter(diff_key__in=keys).filter(
+        Q(ts__gt=start.ts) | Q(ts=start.ts, id__gte=start.pk)  # the start row itself was shown
+    )
+    return set(newer.order_by().values_list("diff_key", flat=True).distinct())
+
+
+def _rank_column(filters: Filters) -> str:
+    return "open_rank" if filters.state == State.OPEN else "severity_rank"
+
+
+def _order_columns(filters: Filters, order: Order) -> tuple[str, ...]:
+    rank = _rank_column(filters)
+    match order:
+        case Order.FILE:
+            return ("path", "severity_rank", "-ts", "-id")
+        case Order.NEWEST:
+            return ("-ts", "-id")
+    return (rank, "-ts", "-id")
+
+
+def _after(last: Review, columns: Sequence[str]) -> Q:
+    """The rows that come after ``last`` in the order of the columns, the last of which is unique."""
+    after = Q()
+    equal = Q()
+    for column in columns:
+        name = column.removeprefix("-")
+        # A row that was closed since the page was made has no open rank any more, but a place still.
+        value = last.severity_rank if name == "open_rank" else getattr(last, name)
+        step = Q(**{f"{name}__lt" if column.startswith("-") else f"{name}__gt": value})
+        after |= equal & step
+        equal &= Q(**{name: value})
+    return after
+
+
+def _row(cursor: str) -> Review:
+    found = None
+    if cursor.isascii() and cursor.isdigit() and len(cursor) <= 18:
+        found = Review.objects.filter(pk=int(cursor)).first()
+    if found is None:
+        raise Invalid("This page's address is not valid. Start from the first page.", field="after")
+    return found

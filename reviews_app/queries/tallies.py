@@ -1,0 +1,73 @@
+"""Counts of findings, read from the tally, and the live version of the pages that show them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import Sum
+
+from reviews_app.models import BLOCKING_RANK, OPEN_STATES, ReviewTally
+from reviews_app.queries.findings import RANK_NAMES, State, newest_gate_event_id
+
+REVIEWERS_OFFERED = 40
+GATE_HOOKS = ("contextdash-gate", "20-autoreview.csx", "20-autoreview")
+"""The reports that say how often a diff was answered from its review: our gate, and the older one's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    open_by_rank: dict[int, int] = field(default_factory=dict)
+    closed_by_rank: dict[int, int] = field(default_factory=dict)
+    by_state: dict[State, int] = field(default_factory=dict)
+
+    @property
+    def tiles(self) -> list[tuple[str, int, int]]:
+        """(severity, open, closed), the worst first; "Other" only when there is one."""
+        return [
+            (name, self.open_by_rank.get(rank, 0), self.closed_by_rank.get(rank, 0))
+            for rank, name in RANK_NAMES.items()
+            if name != "Other" or self.open_by_rank.get(rank) or self.closed_by_rank.get(rank)
+        ]
+
+
+def version() -> str:
+    """Changes with every finding that is written, changed or asked about at the gate."""
+    writes = ReviewTally.objects.aggregate(writes=Sum("writes"))["writes"] or 0
+    return f"{writes}.{newest_gate_event_id(GATE_HOOKS[0])}"
+
+
+def counts(*, project: str = "") -> Counts:
+    made = Counts(by_state=dict.fromkeys(State, 0))
+    rows = ReviewTally.objects.order_by()
+    if project:
+        rows = rows.filter(project__slug=project)
+    for row in rows.values("severity_rank", "resolution").annotate(n=Sum("count")):
+        rank, n = row["severity_rank"], row["n"]
+        is_open = row["resolution"] in OPEN_STATES
+        per_rank = made.open_by_rank if is_open else made.closed_by_rank
+        per_rank[rank] = per_rank.get(rank, 0) + n
+        made.by_state[State.ALL] += n
+        if is_open:
+            made.by_state[State.OPEN] += n
+        elif row["resolution"] in State:
+            made.by_state[State(row["resolution"])] += n
+    return made
+
+
+def reviewers(*, project: str = "") -> Sequence[str]:
+    """Who wrote findings, the busiest first, at most REVIEWERS_OFFERED."""
+    rows = ReviewTally.objects.order_by()
+    if project:
+        rows = rows.filter(project__slug=project)
+    grouped = rows.values("reviewer_agent").annotate(n=Sum("count")).order_by("-n", "reviewer_agent")
+    return [row["reviewer_agent"] for row in grouped[:REVIEWERS_OFFERED]]
+
+
+def open_count(*, project: str = "") -> int:
+    """How many findings are open."""
+    return counts(project=project).by_state[State.OPEN]
+
+
+def blocking_count(*, project: str = "") -> int:
+    """How many open findings are Critical or High."""
+    made = counts(project=project)
+    return sum(n for rank, n in made.open_by_rank.items() if rank <= BLOCKING_RANK)
