@@ -85,7 +85,7 @@ class BusyDatabase:
 class Sessions(SessionMiddleware):
     """Browser sessions; one that cannot be saved in time is a busy database, not a broken server."""
 
-    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         try:
             return super().process_response(request, response)
         except OperationalError as error:

@@ -6,14 +6,26 @@ need it do so when they run.
 
 import argparse
 import sys
+from importlib import import_module
 
 from contextdash import __version__
-from contextdash.cli import local, serve, verbs
+
+MODULES = {
+    "serve": ("serve", "migrate"),
+    "local": ("token", "signin-link", "user", "backup", "doctor"),
+    "hooks": ("connect", "spool", "hook"),
+    "verbs": (
+        *("ensure", "close", "message", "recent", "plan", "decision", "mistake"),
+        *("review", "fresh", "backlog", "hook-event"),
+    ),
+}
+"""Which module of this package has which commands: only that of the command asked for is loaded."""
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command; its exit code: 0, 1 when it was refused, 2 when it was not understood."""
-    args = parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    args = parser(words[0] if words else "").parse_args(words)
     try:
         code: int | None = args.run(args)
     except KeyboardInterrupt:
@@ -29,14 +41,16 @@ def main(argv: list[str] | None = None) -> int:
     return code or 0
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(asked: str = "") -> argparse.ArgumentParser:
+    """The parser of the command asked for; of all of them for any other word."""
     made = argparse.ArgumentParser(
         prog="contextdash", description="The flight recorder and working memory of a team's coding agents."
     )
     made.add_argument("--version", action="version", version=f"contextdash {__version__}")
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (serve, local, verbs):
-        module.add_commands(commands)
+    having = [module for module, names in MODULES.items() if asked in names]
+    for module in having or MODULES:
+        import_module(f"contextdash.cli.{module}").add_commands(commands)
     return made
 
 
