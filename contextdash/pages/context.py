@@ -84,14 +84,11 @@ class Shell:
     def nav(self) -> list[list[Entry]]:
         counts = self.freshness.counts
         numbers = {"today": counts.needs, "sessions": counts.working, "reviews": counts.findings}
-        return [
-            [
-                self._entry(slug, title, url, numbers.get(slug, 0))
-                for slug, title in group
-                if (url := _url(slug))
-            ]
+        groups = (
+            [self._entry(slug, title, numbers.get(slug, 0)) for slug, title in group if _url(slug)]
             for group in _GROUPS
-        ]
+        )
+        return [group for group in groups if group]
 
     @property
     def search_url(self) -> str:
@@ -105,8 +102,8 @@ class Shell:
     def zone(self) -> str:
         return timezone.localtime().strftime("%Z")
 
-    def _entry(self, slug: str, title: str, url: str, count: int) -> Entry:
-        link = url if slug == "admin" else url + self.query
+    def _entry(self, slug: str, title: str, count: int) -> Entry:
+        link = f"{_url(slug)}{'' if slug == 'admin' else self.query}"
         return Entry(slug, title, link, slug not in _FIRST, _COUNTED.get(slug, ""), count)
 
 

@@ -1,7 +1,6 @@
 """How fresh the page is and what the navigation counts."""
 
 from dataclasses import dataclass
-from datetime import timedelta
 
 from django.db.models import Sum
 from django.utils import timezone
@@ -10,7 +9,7 @@ from contextdash import clock
 from contextdash.pages import failing, needs
 from sessions_app.models import HookBucket, Session
 
-LIVE_FOR = timedelta(minutes=2)
+LIVE_US = 2 * 60 * 1_000_000
 """Without an event for so long the page says "Quiet"."""
 
 BUCKET_US = 15 * 60 * 1_000_000
@@ -33,9 +32,7 @@ class Freshness:
 
     @property
     def live(self) -> bool:
-        return self.last_us is not None and self.drawn_us - self.last_us < LIVE_FOR // timedelta(
-            microseconds=1
-        )
+        return self.last_us is not None and self.drawn_us - self.last_us < LIVE_US
 
     @property
     def version(self) -> str:
@@ -46,14 +43,12 @@ class Freshness:
 
 def freshness(project: str | None) -> Freshness:
     now_us = clock.now_us()
-    newest = (
-        Session.objects.filter(deleted_at=None).order_by("-last_us", "-key").values_list("last_us", flat=True)
-    )
+    newest = Session.objects.filter(deleted_at=None).order_by("-last_us", "-key")
     start_us = now_us - now_us % BUCKET_US
     arrived = HookBucket.objects.filter(start_us=start_us).aggregate(n=Sum("accepted"))["n"] or 0
     return Freshness(
         drawn_us=now_us,
-        last_us=newest.first(),
+        last_us=newest.values_list("last_us", flat=True).first(),
         counts=counts(project),
         per_minute=round(arrived / max(1.0, (now_us - start_us) / 60_000_000)),
         refused=_refused_today(),

@@ -6,7 +6,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 
 from contextdash.pages.context import Shell
-from contextdash.services import people
+from contextdash.services import users
 from contextdash.viewkit import actor_of
 
 
@@ -18,7 +18,9 @@ def profile(request: HttpRequest) -> HttpResponse:
 def set_theme(request: HttpRequest) -> HttpResponse:
     actor = actor_of(request)
     assert actor.user is not None  # noqa: S101 - every page but the sign-in has a person
-    people.set_theme(person=actor.user, theme=request.POST.get("theme", ""), actor=actor)
+    users.change_profile(
+        user=actor.user, time_zone=actor.user.time_zone, theme=request.POST.get("theme", ""), actor=actor
+    )
     back = request.POST.get("next", "")
     safe = url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()})
     return redirect(back if safe else "today")
