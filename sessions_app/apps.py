@@ -9,7 +9,8 @@ class SessionsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from sessions_app import ledger_guard
+        from sessions_app import ledger_guard, panels
 
+        panels.register()
         post_migrate.connect(ledger_guard.install, sender=self, dispatch_uid="sessions_app.ledger_guard")
         checks.register(ledger_guard.check_installed, checks.Tags.database)

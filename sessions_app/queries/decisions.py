@@ -21,6 +21,7 @@ TOPICS_OF = 2_000
 CHAIN_STEPS = 4
 """How many steps back a log entry follows what it superseded."""
 CONFLICTS = 50
+ENTRY_CHARS = 1_000
 RELATED = 10
 
 
@@ -62,6 +63,11 @@ class Contradiction:
     topic: str
     decisions: Sequence[Decision]
 
+    @property
+    def ids(self) -> str:
+        """Their numbers as a form sends them."""
+        return ",".join(str(decision.pk) for decision in self.decisions)
+
 
 @dataclass(frozen=True, slots=True)
 class Topic:
@@ -99,7 +105,7 @@ def chains(decisions: Iterable[Decision], steps: int = CHAIN_STEPS) -> dict[int,
     for _ in range(steps):
         if not step:
             break
-        rows = with_starts(Decision.objects.filter(superseded_by__in=step), 300, "choice", "rationale")
+        rows = with_starts(Decision.objects.filter(superseded_by__in=step), 200, "choice", "rationale")
         step = set()
         for row in rows.order_by("-ts", "-id"):
             if row.pk in ends or row.superseded_by_id is None:
@@ -112,7 +118,8 @@ def chains(decisions: Iterable[Decision], steps: int = CHAIN_STEPS) -> dict[int,
 
 def contradictions(project: str | None) -> list[Contradiction]:
     """What a person must settle, by topic. A lone one is shown beside what else stands on its topic."""
-    rows = list(_in_conflict(project).select_related("session", "project").order_by("-ts", "-id")[:CONFLICTS])
+    marked = _in_conflict(project).select_related("project").order_by("-ts", "-id")
+    rows = list(with_starts(marked, ENTRY_CHARS, "choice", "rationale")[:CONFLICTS])
     rows.sort(key=lambda row: (row.project_id or 0, row.topic))
     made = []
     for (_, topic), group in groupby(rows, key=lambda row: (row.project_id, row.topic)):
@@ -132,10 +139,10 @@ def possible_conflicts(decision: Decision) -> list[Decision]:
     """The other decisions that hold on its topic and project, newest first."""
     rows = Decision.objects.filter(
         topic=decision.topic,
-        project_id=decision.project_id,
+        project=decision.project_id,
         status__in=[DecisionStatus.STANDS, DecisionStatus.CONFLICT],
     ).exclude(pk=decision.pk)
-    return list(with_starts(rows, 1_000, "choice", "rationale").order_by("-ts", "-id")[:RELATED])
+    return list(with_starts(rows, ENTRY_CHARS, "choice", "rationale").order_by("-ts", "-id")[:RELATED])
 
 
 def topics(project: str | None) -> list[Topic]:

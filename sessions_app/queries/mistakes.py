@@ -19,6 +19,7 @@ from sessions_app.queries.texts import with_starts
 
 OVERVIEW_OF = 2_000
 """Figures are counted over the newest mistakes only, so that the page costs the same at any size."""
+ENTRY_CHARS = 1_000
 CAUSES = 20
 WEEKS = 12
 _NO_LESSON = Q(lesson_file=None) | Q(lesson_file="")

@@ -12,6 +12,7 @@ from sessions_app.models import Plan
 from sessions_app.queries.belonging import belongs
 from sessions_app.queries.texts import with_starts
 
+AGENTS_OF = 1_000
 VERSIONS = 200
 """The most versions that a plan's page lists."""
 
@@ -78,6 +79,12 @@ def version_of(plan: Plan, number: int) -> Plan:
     if found is None:
         raise NotFound(f"This plan has no version {number}.")
     return found
+
+
+def agents(project: str | None) -> list[str]:
+    """Who made the newest AGENTS_OF plans."""
+    rows = _visible().filter(belongs(None, project), newest=True).order_by("-ts", "-id")
+    return sorted(set(rows.values_list("created_by", flat=True)[:AGENTS_OF]))
 
 
 def list_version() -> str:

@@ -7,7 +7,7 @@ from django.db.models import Count, Max, Min, Q, Sum
 
 from contextdash import ids
 from contextdash.errors import NotFound
-from sessions_app.models import Session, ToolCall
+from sessions_app.models import AgentMessage, Session, ToolCall
 from sessions_app.vocabulary import CallState
 
 PREFIX_CHARS = 4
@@ -83,6 +83,24 @@ def find_session(ref: str) -> Session:
     if not found:
         raise NotFound("There is no such session.")
     return found[0]
+
+
+def session_version(session_id: str) -> str | None:
+    """Changes with every write to a session or its subagents; None when no session has exactly this id."""
+    found = Session.objects.filter(id=session_id, deleted_at=None).values_list("key", "ordinal").first()
+    if found is None:
+        return None
+    key, ordinal = found
+    below = Session.objects.filter(parent=key).aggregate(sum=Sum("ordinal"), count=Count("key"))
+    return f"{ordinal}.{below['sum'] or 0}.{below['count']}"
+
+
+def speakers(family: Family) -> list[str]:
+    """Who wrote messages into the session itself, in order of appearance: each has a lane."""
+    if not family.root.message_count:
+        return []
+    spoke = AgentMessage.objects.filter(session=family.root.id).values("agent_name")
+    return list(spoke.annotate(first=Min("ts")).order_by("first").values_list("agent_name", flat=True)[:8])
 
 
 def family_of(session: Session) -> Family:

@@ -12,6 +12,7 @@ from contextdash.models import Change, User
 from contextdash.paging import Page, page
 from sessions_app.models import Session
 from sessions_app.queries.states import PHANTOM_AFTER_US, states_q
+from sessions_app.services.session_flags import UNDO_FOR
 from sessions_app.vocabulary import Activity
 
 FACET_ROWS = 1000
@@ -127,6 +128,15 @@ def live_counts(project: str | None) -> LiveCounts:
     return LiveCounts(**counts)
 
 
+def deleted_session(session_id: str) -> Session | None:
+    """A session that was deleted so lately that it can be brought back."""
+    return (
+        Session.objects.filter(id=session_id, deleted_at__gte=clock.now() - UNDO_FOR)
+        .defer("user_request", "extra")
+        .first()
+    )
+
+
 def any_session() -> bool:
     """Whether anything ever arrived: an empty list then means something else."""
     return Session.objects.filter(deleted_at=None).exists()
@@ -134,7 +144,7 @@ def any_session() -> bool:
 
 def _kept(wanted: SessionFilter, now_us: int) -> QuerySet[Session]:
     if wanted.flag == "deleted":
-        return Session.objects.filter(deleted_at__gte=clock.now() - timedelta(days=1))
+        return Session.objects.filter(deleted_at__gte=clock.now() - UNDO_FOR)
     rows = Session.objects.filter(deleted_at=None).exclude(
         started_only=True, last_us__lt=now_us - PHANTOM_AFTER_US
     )

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from contextdash.clock import MAX_US
-from contextdash.errors import Invalid
+from contextdash.clock import MAX_US, from_us, to_us
+from contextdash.errors import Invalid, NotFound
+from sessions_app.models import AgentMessage, Session, ToolCall, Turn
 from sessions_app.queries import timeline_sources as sources
 from sessions_app.queries.session import Family
 from sessions_app.registry import Row, Rows, Window, registry
@@ -17,6 +18,9 @@ from sessions_app.vocabulary import CallState
 
 WINDOW_ROWS = 150
 """How many rows a page shows at first, and how many more "earlier" brings."""
+
+ROWS_AFTER = 40
+"""How many calls or messages after a linked row its page shows."""
 
 TAIL_ROWS = 500
 """How many rows an open page takes in after it was drawn."""
@@ -89,6 +93,31 @@ def stretch_after(family: Family, wanted: TimelineFilter, *, from_us: int) -> St
     """The newest rows from a moment on, at most TAIL_ROWS: what came while a page was open."""
     window = Window(start_us=from_us, end_us=MAX_US, limit=TAIL_ROWS, only_failed=wanted.only_failed)
     return Stretch(_merged(family, wanted, window)[-TAIL_ROWS:], None)
+
+
+def cursor_around(family: Family, at_us: int) -> str | None:
+    """The cursor of a window that holds a moment and some rows after it; None when the newest does."""
+    calls = ToolCall.objects.filter(session__in=family.keys, started_us__gt=at_us).order_by(
+        "started_us", "key"
+    )
+    spoken = AgentMessage.objects.filter(session=family.root.id, ts__gt=from_us(at_us)).order_by("ts", "id")
+    ends = [
+        *calls.values_list("started_us", flat=True)[ROWS_AFTER : ROWS_AFTER + 1],
+        *(to_us(ts) for ts in spoken.values_list("ts", flat=True)[ROWS_AFTER : ROWS_AFTER + 1]),
+    ]
+    return f"{min(ends)}.0" if ends else None
+
+
+def turn_of(session: Session, number: int) -> Turn:
+    """A turn with its runs, whole texts.
+
+    Raises:
+        NotFound: there is none of that number.
+    """
+    found = Turn.objects.filter(session=session, number=number).prefetch_related("runs").first()
+    if found is None:
+        raise NotFound("There is no such turn in this session.")
+    return found
 
 
 def tail_starts(rows: Sequence[Row]) -> int:

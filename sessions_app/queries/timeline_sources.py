@@ -18,6 +18,22 @@ YOU = "you"
 TEXT_CHARS = 1200
 """How much of a prompt, an answer or a message stands in the timeline; the rest is a link away."""
 
+NOTE_TITLES = {
+    "session_start": "Start",
+    "session_end": "End",
+    "permission": "Permission",
+    "notification": "Notice",
+    "compact_start": "Compacting",
+    "compact_end": "Compacted",
+    "turn_failed": "Turn failed",
+    "tool_denied": "Denied",
+    "subagent_start": "Subagent",
+    "subagent_end": "Subagent",
+    "task": "Task",
+    "context": "Context",
+}
+"""What kinds of session events are called; others as they were sent."""
+
 CRITICAL = 1
 """Priority of session events that tell of a failure."""
 
@@ -29,6 +45,10 @@ class TurnItem:
     cut: bool
     status: str
     error: str
+
+    @property
+    def lasted_us(self) -> int | None:
+        return None if self.turn.ended_us is None else self.turn.ended_us - self.turn.started_us
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +77,15 @@ class CallItem:
     def clock_off(self) -> bool:
         """It has both ends and no length: the clocks that wrote them disagree."""
         return self.call.ended_us is not None and self.call.duration_us is None
+
+
+@dataclass(frozen=True, slots=True)
+class NoteItem:
+    event: SessionEvent
+
+    @property
+    def title(self) -> str:
+        return NOTE_TITLES.get(self.event.type, self.event.type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +240,7 @@ def notes(family: Family, window: Window) -> Sequence[Row]:
                 "note",
                 f"n-{event.key}",
                 session.agent_name,
-                event,
+                NoteItem(event),
                 "sessions/rows/note.html",
                 child,
                 failed,

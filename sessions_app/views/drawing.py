@@ -70,7 +70,10 @@ class Drawn:
     strokes: Sequence[Stroke]
     css: str
     bar: Bar | None
+    slot: int
+    letters: str
     shows_agent: bool
+    """Whether several agents work here, so that each row must say whose it is."""
 
 
 def bar_of(call: ToolCall, now_us: int) -> Bar | None:
@@ -112,6 +115,7 @@ class Lanes:
         last = self._last_rows(stretch.rows)
         drawn = []
         for index, row in enumerate(stretch.rows):
+            lane = self.of(row)
             begins = index == 0 and stretch.earlier is None
             drawn.append(
                 Drawn(
@@ -119,6 +123,8 @@ class Lanes:
                     strokes=self._strokes(row, begins, ends=last.get(id(row), False)),
                     css=_css(row),
                     bar=bar_of(row.item.call, now_us) if row.kind == "call" else None,
+                    slot=lane.slot,
+                    letters=lane.letters,
                     shows_agent=len(self.all) > 2,
                 )
             )

@@ -1,0 +1,246 @@
+"""One session: its head, its timeline, its tool calls."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from contextdash import clock, live
+from contextdash.rendering.ansi import plain
+from contextdash.viewkit import wants_fragment
+from sessions_app.forms_sessions import read_timeline_filter
+from sessions_app.models import Session
+from sessions_app.queries import calls, timeline
+from sessions_app.queries.session import (
+    Family,
+    family_of,
+    find_session,
+    session_version,
+    speakers,
+    tool_times,
+    tree_of,
+)
+from sessions_app.queries.states import state_of
+from sessions_app.queries.timeline import KINDS, OFF_AT_FIRST, TimelineFilter
+from sessions_app.registry import registry
+from sessions_app.views.drawing import Drawn, Lanes
+
+TAB_ORDER = (
+    *("messages", "plans", "decisions", "mistakes"),
+    *("reviews", "backlog", "subagents", "hooks"),
+)
+"""Panels that are not named here follow, as they were registered; the ledger is last."""
+
+COUNTED = {
+    "turn": "turn_count",
+    "call": "call_count",
+    "message": "message_count",
+    "decision": "decision_count",
+    "plan": "plan_count",
+    "mistake": "mistake_count",
+    "finding": "review_count",
+    "story": "story_count",
+    "hook": "hook_count",
+}
+ALWAYS_OFFERED = {"turn", "call", "note"}
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the top of every page of a session tells."""
+
+    session: Session
+    title: str
+    state: str
+    lasted_us: int | None
+    over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    title: str
+    url: str
+    current: bool
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Toggle:
+    kind: str
+    title: str
+    on: bool
+    count: int | None
+
+
+@require_GET
+def session(request: HttpRequest, ref: str) -> HttpResponse:
+    """The timeline. ``before`` reads back from a cursor, ``at`` shows a moment and what came around it,
+    ``after`` is what an open page asks for again.
+    """
+    version = session_version(ref)
+    if version is None:
+        return to_session(request, ref)
+    if (same := live.unchanged(request, version)) is not None:
+        return same
+    found = find_session(ref)
+    if wants_fragment(request) and request.GET.get("part") == "facts":
+        return live.respond(
+            request, "sessions/session.html", head_context(found), version=version, fragment="facts"
+        )
+    family = family_of(found)
+    wanted = read_timeline_filter(request.GET)
+    if wants_fragment(request) and "after" in request.GET:
+        context = _tail(request.GET, family, wanted, from_us=_whole(request.GET["after"]))
+        return live.respond(
+            request, "sessions/session.html", {"session": found, **context}, version=version, fragment="tail"
+        )
+    context = _stretch(request.GET, family, wanted)
+    if not wants_fragment(request):
+        context |= head_context(found) | _around(request.GET, family, wanted)
+    return live.respond(
+        request, "sessions/session.html", {"session": found, **context}, version=version, fragment="rows"
+    )
+
+
+@require_GET
+def call(request: HttpRequest, session_id: str, key: int) -> HttpResponse:
+    """What went into a call and what came out, cut; a page of its own, or what an opened row fetches."""
+    found = find_session(session_id)
+    detail = calls.call_detail(family_of(found), key)
+    context = {"session": found, "detail": detail, "call": detail.call}
+    if wants_fragment(request):
+        return render(request, "sessions/call.html#body", context)
+    return render(request, "sessions/call.html", {**context, **head_context(found)})
+
+
+@require_GET
+def call_part(request: HttpRequest, session_id: str, key: int, slug: str) -> HttpResponse:
+    """The whole of one part, as plain text."""
+    part = calls.call_part(family_of(find_session(session_id)), key, slug)
+    return as_text(part.text)
+
+
+@require_GET
+def turn(request: HttpRequest, session_id: str, number: int) -> HttpResponse:
+    """A turn's prompt and answers, whole."""
+    found = find_session(session_id)
+    shown = timeline.turn_of(found, number)
+    return render(
+        request, "sessions/turn.html", {"turn": shown, "runs": shown.runs.all(), **head_context(found)}
+    )
+
+
+def to_session(request: HttpRequest, ref: str, below: str = "") -> HttpResponse:
+    """A prefix, ``latest`` or a client's own id leads to the one address of its session.
+
+    ``below`` is the rest of the path, such as ``ledger/``.
+
+    Raises:
+        NotFound: it names none.
+    """
+    query = request.META.get("QUERY_STRING", "")
+    home = reverse("session", args=[find_session(ref).id])
+    return redirect(f"{home}{below}{'?' if query else ''}{query}")
+
+
+def as_text(text: str) -> HttpResponse:
+    return HttpResponse(plain(text), content_type="text/plain; charset=utf-8")
+
+
+def head_context(found: Session, current: str = "timeline") -> dict[str, Any]:
+    now_us = clock.now_us()
+    state = state_of(found, now_us)
+    over = found.ended_at is not None
+    lasted = (clock.to_us(found.ended_at) if found.ended_at else found.last_us) - found.started_us
+    title = plain(found.title or (found.user_request or "")[:200]).strip() or found.id
+    return {
+        "nav": "sessions",
+        "session": found,
+        "head": Head(found, title, state, lasted if lasted >= 0 else None, over),
+        "tabs": _tabs(found, current),
+        "facts_url": f"{reverse('session', args=[found.id])}?part=facts",
+    }
+
+
+def _tabs(found: Session, current: str) -> list[Tab]:
+    home = reverse("session", args=[found.id])
+    tabs = [Tab("Timeline", home, current == "timeline")]
+    slugs = [slug for slug in registry.panels if slug not in TAB_ORDER]
+    panels = [registry.panels[slug] for slug in (*TAB_ORDER, *slugs) if slug in registry.panels]
+    tabs += [
+        Tab(panel.title, f"{home}{panel.slug}/", current == panel.slug, panel.count(found))
+        for panel in panels
+    ]
+    tabs.append(Tab("Ledger", f"{home}ledger/", current == "ledger", found.event_count))
+    return tabs
+
+
+def _stretch(query: QueryDict, family: Family, wanted: TimelineFilter) -> dict[str, Any]:
+    cursor = query.get("before")
+    if cursor is None and "at" in query:
+        cursor = timeline.cursor_around(family, _whole(query["at"]))
+    stretch = timeline.stretch_before(family, wanted, cursor=cursor)
+    drawn = Lanes(family, speakers(family)).draw(stretch, clock.now_us())
+    if cursor is not None:
+        return _rows(query, family, drawn, stretch.earlier)
+    from_us = timeline.tail_starts(stretch.rows)
+    at_rest = [row for row in drawn if row.row.at_us < from_us]
+    rows = _rows(query, family, at_rest, stretch.earlier)
+    return rows | _tail_context(query, family, drawn[len(at_rest) :], from_us)
+
+
+def _rows(query: QueryDict, family: Family, drawn: Sequence[Drawn], earlier: str | None) -> dict[str, Any]:
+    return {"rows": drawn, "earlier_url": _address(query, family.root, before=earlier) if earlier else None}
+
+
+def _tail(query: QueryDict, family: Family, wanted: TimelineFilter, *, from_us: int) -> dict[str, Any]:
+    stretch = timeline.stretch_after(family, wanted, from_us=from_us)
+    drawn = Lanes(family, speakers(family)).draw(stretch, clock.now_us())
+    return _tail_context(query, family, drawn, from_us)
+
+
+def _tail_context(query: QueryDict, family: Family, drawn: Sequence[Drawn], from_us: int) -> dict[str, Any]:
+    return {"tail": drawn, "tail_url": _address(query, family.root, after=str(from_us))}
+
+
+def _around(query: QueryDict, family: Family, wanted: TimelineFilter) -> dict[str, Any]:
+    lanes = Lanes(family, speakers(family))
+    return {
+        "lanes": lanes.all,
+        "toggles": _toggles(family.root, wanted),
+        "only_failed": wanted.only_failed,
+        "failed_url": _address(query, family.root, failed=None if wanted.only_failed else "1"),
+        "newest_url": _address(query, family.root) if "before" in query or "at" in query else None,
+        "tools": tool_times(family),
+        "tree": tree_of(family),
+        "family": family,
+    }
+
+
+def _toggles(found: Session, wanted: TimelineFilter) -> list[Toggle]:
+    counts = {kind: getattr(found, name) for kind, name in COUNTED.items()}
+    offered = [kind for kind in KINDS if kind in ALWAYS_OFFERED or counts.get(kind) or _chosen(kind, wanted)]
+    return [Toggle(kind, KINDS[kind], kind in wanted.kinds, counts.get(kind)) for kind in offered]
+
+
+def _chosen(kind: str, wanted: TimelineFilter) -> bool:
+    """Somebody asked for just this, so it is offered though there is none of it."""
+    return wanted.kinds != frozenset(KINDS) - OFF_AT_FIRST and kind in wanted.kinds
+
+
+def _address(query: QueryDict, found: Session, **changed: str | None) -> str:
+    """The timeline's address with the filter of this one."""
+    pairs = [("kind", kind) for kind in query.getlist("kind") if kind in KINDS]
+    pairs += [("failed", "1")] if query.get("failed") and "failed" not in changed else []
+    pairs += [(name, value) for name, value in changed.items() if value is not None]
+    home = reverse("session", args=[found.id])
+    return f"{home}?{urlencode(pairs)}" if pairs else home
+
+
+def _whole(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0

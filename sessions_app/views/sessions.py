@@ -1,0 +1,178 @@
+"""The list of sessions, and what people do with one as a whole."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from contextdash import clock, live
+from contextdash.errors import NotFound
+from contextdash.models import User
+from contextdash.viewkit import actor_of, changes
+from sessions_app.forms_sessions import STORED_VIEWS, StoredView, given_filters, read_filter
+from sessions_app.models import Session
+from sessions_app.queries import sessions as queries
+from sessions_app.queries.session import find_session
+from sessions_app.queries.states import STATES, state_of
+from sessions_app.services import session_flags
+from sessions_app.views.listing import Day, address, by_day, cleared
+
+PAGE_ROWS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSession:
+    session: Session
+    state: str
+    title: str
+    lasted_us: int | None
+    live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    title: str
+    url: str
+    current: bool
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One value of a filter."""
+
+    value: str
+    label: str
+    chosen: bool
+
+
+@require_GET
+def session_list(request: HttpRequest) -> HttpResponse:
+    version = queries.list_version()
+    if (same := live.unchanged(request, version)) is not None:
+        return same
+    wanted = read_filter(request.GET, user=_person(request), zone=timezone.get_current_timezone())
+    found = queries.session_page(wanted, limit=PAGE_ROWS, cursor=request.GET.get("cursor"))
+    counts = queries.live_counts(wanted.project)
+    facets = queries.facets(wanted.project)
+    given = given_filters(request.GET)
+    context = {
+        "nav": "sessions",
+        "wanted": wanted,
+        "days": _days(found.items),
+        "rows": len(found.items),
+        "next_url": address(request.GET, cursor=found.next, deleted=None) if found.next else None,
+        "first_url": address(request.GET, cursor=None, deleted=None) if request.GET.get("cursor") else None,
+        "live_url": address(request.GET, deleted=None),
+        "clear_url": cleared(request.GET),
+        "tabs": _tabs(request.GET, given, counts),
+        "given": given,
+        "states": _choices(STATES, wanted.states),
+        "agents": _choices(facets.agents, wanted.agents),
+        "clients": _choices(facets.clients, wanted.clients),
+        "spans": _choices(queries.SPANS, (wanted.span,)),
+        "flags": _choices(queries.FLAGS, (wanted.flag,)),
+        "filter_words": _in_words(given),
+        "nothing_yet": not found.items and not given and not queries.any_session(),
+        "deleted": _just_deleted(request.GET.get("deleted")),
+    }
+    return live.respond(request, "sessions/list.html", context, version=version, fragment="live")
+
+
+@changes
+def pin(request: HttpRequest, session_id: str) -> HttpResponse:
+    pinned = request.POST.get("pinned") == "1"
+    session_flags.pin_session(session=find_session(session_id), pinned=pinned, actor=actor_of(request))
+    return redirect("session", session_id)
+
+
+@changes
+def archive(request: HttpRequest, session_id: str) -> HttpResponse:
+    archived = request.POST.get("archived") == "1"
+    session_flags.archive_session(
+        session=find_session(session_id), archived=archived, actor=actor_of(request)
+    )
+    return redirect("session", session_id)
+
+
+@changes
+def delete(request: HttpRequest, session_id: str) -> HttpResponse:
+    session = session_flags.delete_session(
+        session=find_session(session_id), actor=actor_of(request), reason=request.POST.get("reason", "")
+    )
+    return redirect(f"{reverse('sessions')}?{urlencode({'deleted': session.id})}")
+
+
+@changes
+def undelete(request: HttpRequest, session_id: str) -> HttpResponse:
+    session = queries.deleted_session(session_id)
+    if session is None:
+        raise NotFound("There is no deleted session of that id.")
+    session_flags.undelete_session(session=session, actor=actor_of(request), reason="undone")
+    return redirect("session", session_id)
+
+
+def listed(session: Session, now_us: int) -> ListedSession:
+    state = state_of(session, now_us)
+    lasted = session.last_us - session.started_us
+    return ListedSession(
+        session=session,
+        state=state,
+        title=session.title or getattr(session, "request_head", None) or session.id,
+        lasted_us=lasted if lasted >= 0 else None,
+        live=state in ("working", "waiting", "idle", "stale"),
+    )
+
+
+def _days(sessions: Sequence[Session]) -> list[Day[ListedSession]]:
+    now_us = clock.now_us()
+    rows = [listed(session, now_us) for session in sessions]
+    return by_day(rows, lambda row: clock.from_us(row.session.last_us))
+
+
+def _tabs(query: QueryDict, given: dict[str, tuple[str, ...]], counts: queries.LiveCounts) -> list[Tab]:
+    live_now = {"Working now": counts.working, "Needs a person": counts.waiting}
+    return [
+        Tab(view.title, _view_address(query, view), given == dict(view.query), live_now.get(view.title, 0))
+        for view in STORED_VIEWS
+    ]
+
+
+def _view_address(query: QueryDict, view: StoredView) -> str:
+    pairs = [(name, value) for name, values in view.query.items() for value in values]
+    if query.get("project"):
+        pairs.append(("project", query["project"]))
+    return "?" + urlencode(pairs)
+
+
+def _choices(known: Sequence[str] | dict[str, str], chosen: Sequence[str]) -> list[Choice]:
+    """What is offered, and what is chosen even where it is not offered any more."""
+    labels = known if isinstance(known, dict) else {value: value for value in known}
+    values = [*labels, *(value for value in chosen if value and value not in labels)]
+    return [Choice(value, labels.get(value, value), value in chosen) for value in values]
+
+
+def _in_words(given: dict[str, tuple[str, ...]]) -> str:
+    """The filter as a sentence's end, for a list without hits."""
+    words = {**STATES, **queries.SPANS, **queries.FLAGS}
+    named = {"q": "text", "when": "time", "flag": "", "mine": "", "children": ""}
+    parts = []
+    for name, values in given.items():
+        shown = {"mine": ["mine"], "children": ["with subagents"]}.get(
+            name, [words.get(value, value) for value in values]
+        )
+        parts.append(f"{named.get(name, name)} {' or '.join(shown)}".strip())
+    return ", ".join(parts)
+
+
+def _just_deleted(session_id: str | None) -> Session | None:
+    return queries.deleted_session(session_id) if session_id else None
+
+
+def _person(request: HttpRequest) -> User | None:
+    return request.user if isinstance(request.user, User) else None
