@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from ninja import Field, Query, Router, Status
 
 from contextdash import clock
+from contextdash.actor import Actor
 from contextdash.apikit import Body, Paging, PatchBody, allow, if_match, listed, once
 from contextdash.errors import Invalid, NotFound
 from contextdash.limits import WINDOW_DEFAULT
@@ -123,27 +124,28 @@ def verdict_out(verdict: diffs.Verdict) -> dict[str, Any]:
     }
 
 
+def create_review(actor: Actor, payload: ReviewBody) -> Review:
+    return reviews.log_review(
+        target=payload.target,
+        severity=payload.severity,
+        finding=payload.finding,
+        suggested_fix=payload.suggested_fix,
+        code_context=payload.code_context,
+        rule_id=payload.rule_id,
+        reviewer_agent=payload.reviewer_agent,
+        diff_hash=payload.diff_hash,
+        actor=actor,
+        session=payload.session_id,
+        project=project_of_slug(payload.project),
+        at=told_time(payload.ts),
+    )
+
+
 @router.post("", response={201: dict[str, Any]}, summary="Log a review finding")
 def create(request: HttpRequest, payload: ReviewBody) -> Status[dict[str, Any]]:
     actor = allow(request, Scope.WRITE)
-
-    def log() -> Review:
-        return reviews.log_review(
-            target=payload.target,
-            severity=payload.severity,
-            finding=payload.finding,
-            suggested_fix=payload.suggested_fix,
-            code_context=payload.code_context,
-            rule_id=payload.rule_id,
-            reviewer_agent=payload.reviewer_agent,
-            diff_hash=payload.diff_hash,
-            actor=actor,
-            session=payload.session_id,
-            project=project_of_slug(payload.project),
-            at=told_time(payload.ts),
-        )
-
-    return Status(201, review_out(once(request, actor, Review, log)))
+    made = once(request, actor, Review, lambda: create_review(actor, payload))
+    return Status(201, review_out(made))
 
 
 @router.get("", response=dict[str, Any], summary="Findings, newest first")

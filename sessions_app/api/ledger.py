@@ -53,7 +53,7 @@ def turn(request: HttpRequest, turn_id: int) -> Any:
 
 @router.get("sessions/{session_id}/events", response=EventList)
 def events(request: HttpRequest, session_id: str, query: Query[EventQuery]) -> Any:
-    """In order of commit. ``next`` is what to send as ``after`` for more; very large payloads are left out."""
+    """In order of commit. ``next`` is what to send as ``after`` for more; huge payloads are left out."""
     allow(request, Scope.READ)
     session = queries.find_session(session_id)
     items, go_on = queries.events_after(session, after=query.after, limit=query.limit)

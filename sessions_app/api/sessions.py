@@ -12,6 +12,7 @@ from sessions_app.api.outs import PurgeOut, SessionList, SessionOut, purge_out, 
 from sessions_app.models import Purge, Session
 from sessions_app.queries import sessions_api as queries
 from sessions_app.queries.sessions import SessionFilter
+from sessions_app.services.belonging import project_of_slug
 from sessions_app.services.purging import purge_session
 from sessions_app.services.session_flags import delete_session
 from sessions_app.services.sessions import TOLD, change_session, close_session, ensure_session
@@ -66,6 +67,8 @@ class SessionQuery(Paging):
     status: str | None = None
     activity: str | None = None
     branch: str | None = None
+    host: str | None = None
+    workspace: str | None = None
     q: str = Field("", max_length=500, description="In the title or request, or the beginning of an id.")
 
 
@@ -78,7 +81,7 @@ def ensure(request: HttpRequest, payload: EnsureIn) -> Status[Any]:
     def create() -> Session:
         nonlocal made
         told = {name: value for name, value in payload.model_dump(include=TOLD).items() if value is not None}
-        project = queries.project(payload.project) if payload.project else None
+        project = project_of_slug(payload.project)
         session, made = ensure_session(actor=actor, session_id=payload.session_id, project=project, told=told)
         return session
 
@@ -100,7 +103,10 @@ def sessions(request: HttpRequest, query: Query[SessionQuery]) -> Any:
         children=True,
     )
     found = queries.session_page(
-        wanted, status=query.status, activity=query.activity, limit=query.limit, cursor=query.cursor
+        wanted,
+        exactly=query.model_dump(include=queries.EXACT, exclude_none=True),
+        limit=query.limit,
+        cursor=query.cursor,
     )
     return listed(found, session_item)
 
@@ -118,8 +124,8 @@ def change(request: HttpRequest, session_id: str, payload: SessionPatch) -> Any:
     actor = allow(request, Scope.WRITE)
     version = required_if_match(request, "metadata_version")
     values = payload.values()
-    if values.get("project") is not None:
-        values["project"] = queries.project(values["project"])
+    if "project" in values:
+        values["project"] = project_of_slug(values["project"])
     changed = change_session(
         session=queries.find_session(session_id),
         values=values,

@@ -1,7 +1,7 @@
 """Sessions as programs read them: by id, prefix or ``latest``, with their turns, events and calls."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,9 @@ from sessions_app.queries.sessions import SessionFilter, filtered
 PREFIX_CHARS = 4
 """The shortest beginning of an id that is looked for."""
 
+EXACT = {"status", "activity", "host", "workspace"}
+"""Columns that the list of sessions is filtered by as they are."""
+
 PROJECT_ROWS = 1000
 """The most projects or workspaces that one answer lists."""
 
@@ -35,16 +38,16 @@ class ReadEvent:
 
 
 def session_page(
-    wanted: SessionFilter, *, status: str | None, activity: str | None, limit: int, cursor: str | None
+    wanted: SessionFilter, *, exactly: Mapping[str, str], limit: int, cursor: str | None
 ) -> Page[Session]:
-    """Newest activity first. ``request_head`` holds REQUEST_TEXT_CHARS and one more character."""
-    rows = filtered(wanted)
-    if status:
-        rows = rows.filter(status=status)
-    if activity:
-        rows = rows.filter(activity=activity)
+    """Newest activity first; ``exactly`` holds values of columns in EXACT.
+
+    ``request_head`` holds REQUEST_TEXT_CHARS and one more character.
+    """
     rows = (
-        rows.select_related("project", "owner", "parent")
+        filtered(wanted)
+        .filter(**exactly)
+        .select_related("project", "owner", "parent")
         .annotate(request_head=Substr("user_request", 1, REQUEST_TEXT_CHARS + 1))
         .defer("user_request")
     )

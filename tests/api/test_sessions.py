@@ -59,8 +59,10 @@ def test_an_id_that_cannot_be_kept_is_found_by_what_was_sent(api):
 
 def test_ensuring_names_a_project_by_its_slug(api):
     factories.project("Ledgerline")
-    assert api.post("sessions/ensure", session_id="S1", project="ledgerline").json()["project"] == "ledgerline"
-    assert api.post("sessions/ensure", session_id="S2", project="nowhere").status_code == 404
+    assert (
+        api.post("sessions/ensure", session_id="S1", project="ledgerline").json()["project"] == "ledgerline"
+    )
+    assert api.post("sessions/ensure", session_id="S2", project="nowhere").status_code == 422
 
 
 def test_latest_and_unique_beginnings_resolve(api):
@@ -186,6 +188,4 @@ def test_purging_is_for_owners_with_scope_admin(api, make_api, member):
 
 
 def delete(api, path: str, **fields):
-    return api.client.delete(
-        f"/api/v1/{path}", fields, content_type="application/json", headers=api.headers
-    )
+    return api.client.delete(f"/api/v1/{path}", fields, content_type="application/json", headers=api.headers)
