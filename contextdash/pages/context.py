@@ -9,10 +9,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
 from contextdash.pages import frame
+from contextdash.pages.places import place
 from sessions_app.models import Project
 
 SWITCHER_PROJECTS = 30
@@ -96,7 +96,7 @@ class Shell:
 
     @property
     def signout_url(self) -> str:
-        return _url("signout") or ""
+        return _url("signout")
 
     @property
     def zone(self) -> str:
@@ -111,9 +111,5 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     return {"shell": Shell(request)}
 
 
-def _url(slug: str) -> str | None:
-    """The address of a page, or None where this server has no such page."""
-    try:
-        return reverse("admin:index" if slug == "admin" else slug)
-    except NoReverseMatch:
-        return None
+def _url(slug: str) -> str:
+    return place("admin:index" if slug == "admin" else slug)

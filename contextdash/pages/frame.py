@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from django.db.models import Sum
-from django.utils import timezone
 
 from contextdash import clock
-from contextdash.pages import failing, needs
+from contextdash.pages import day, needs
+from reviews_app.queries import tallies
 from sessions_app.models import HookBucket, Session
 
 LIVE_US = 2 * 60 * 1_000_000
@@ -57,28 +57,14 @@ def freshness(project: str | None) -> Freshness:
 
 def counts(project: str | None) -> Counts:
     return Counts(
-        needs=sum(
-            (
-                needs.waiting(project).count(),
-                needs.stuck(project).count(),
-                needs.errored(project).count(),
-                needs.handoffs(project).count(),
-                needs.bad_findings(project).count(),
-                needs.conflicts(project).count(),
-                needs.blocked(project).count(),
-                len(failing.hooks()),
-            )
-        ),
-        working=needs.working(project).count(),
-        findings=needs.findings(project).count(),
+        needs=needs.count(project),
+        working=needs.working_count(project)["sessions"],
+        findings=tallies.open_count(project=project or ""),
     )
 
 
-def day_start_us() -> int:
-    """Midnight in the reader's zone, µs."""
-    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    return clock.to_us(midnight)
-
-
 def _refused_today() -> int:
-    return HookBucket.objects.filter(start_us__gte=day_start_us()).aggregate(n=Sum("refused"))["n"] or 0
+    return (
+        HookBucket.objects.filter(start_us__gte=clock.to_us(day.start())).aggregate(n=Sum("refused"))["n"]
+        or 0
+    )

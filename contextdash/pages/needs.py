@@ -1,83 +1,85 @@
-"""What needs a person now: each kind is one indexed query, counted for the frame and read for Today.
+"""What needs a person now: the rule of each kind, written once.
 
-A kind's rule is written once here, so that the number in the navigation is the number of rows on the page.
+The navigation counts by these and Today lists by these, so the number beside "Today" is the number of things
+on the page.
 """
 
+from collections.abc import Sequence
 from datetime import timedelta
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from backlog_app.models import BacklogItem, StoryStatus
 from contextdash import clock
-from reviews_app.models import Review
-from reviews_app.models.review import Resolution
+from contextdash.pages import failing
+from reviews_app.models import BLOCKING_RANK, Review
+from reviews_app.queries import tallies
 from sessions_app.models import AgentMessage, Decision, Session
-from sessions_app.vocabulary import Activity, DecisionStatus, MessageRole, SessionStatus
-
-STUCK_AFTER = timedelta(minutes=30)
-"""A session at work that has said nothing for so long is stuck: its process has died, or its call hangs."""
+from sessions_app.queries.handoffs import open_handoffs
+from sessions_app.queries.states import states_q
+from sessions_app.vocabulary import Activity, DecisionStatus, SessionStatus
 
 FORGET_AFTER = timedelta(days=2)
-"""Stuck and errored sessions older than this are history, not work."""
+"""Stale and errored sessions older than this are history, not work."""
 
-WORST_RANK = 2
-"""Critical and High."""
+HANDOFFS = 100
+"""More hand-offs than this are counted as so many."""
 
 
-def waiting(project: str | None) -> QuerySet[Session]:
-    return _live(Activity.WAITING, project)
+def sessions(project: str | None) -> QuerySet[Session]:
+    """Those that wait for an answer, fell silent at work, or ended in an error."""
+    now_us = clock.now_us()
+    lately = Q(last_us__gte=clock.to_us(clock.now() - FORGET_AFTER))
+    at_rest = ~Q(activity__in=[Activity.WORKING, Activity.WAITING])
+    errored = at_rest & Q(status=SessionStatus.ERRORED) & lately
+    rows = Session.objects.filter(deleted_at=None, archived_at=None)
+    rows = rows.filter(Q(activity=Activity.WAITING) | states_q(("stale",), now_us) & lately | errored)
+    return rows.filter(project__slug=project) if project else rows
 
 
 def working(project: str | None) -> QuerySet[Session]:
-    """At work, stuck ones left out."""
-    return _live(Activity.WORKING, project).filter(last_us__gte=_us_ago(STUCK_AFTER))
-
-
-def stuck(project: str | None) -> QuerySet[Session]:
-    return _live(Activity.WORKING, project).filter(
-        last_us__lt=_us_ago(STUCK_AFTER), last_us__gte=_us_ago(FORGET_AFTER)
+    """At work and not silent, subagents included."""
+    rows = Session.objects.filter(deleted_at=None, archived_at=None).filter(
+        states_q(("working",), clock.now_us())
     )
+    return rows.filter(project__slug=project) if project else rows
 
 
-def errored(project: str | None) -> QuerySet[Session]:
-    rows = Session.objects.filter(deleted_at=None, archived_at=None, status=SessionStatus.ERRORED)
-    return _of(rows.filter(last_us__gte=_us_ago(FORGET_AFTER)), project)
-
-
-def handoffs(project: str | None) -> QuerySet[AgentMessage]:
-    rows = AgentMessage.objects.filter(role=MessageRole.HANDOFF, acknowledged_at=None)
-    rows = rows.filter(session__deleted_at=None)
-    return rows.filter(session__project__slug=project) if project else rows
+def handoffs(project: str | None) -> Sequence[AgentMessage]:
+    return open_handoffs(project=project, limit=HANDOFFS)
 
 
 def findings(project: str | None) -> QuerySet[Review]:
-    """Open ones, of whatever severity."""
-    return _of(Review.objects.filter(resolution__in=[Resolution.OPEN, Resolution.REOPENED]), project)
-
-
-def bad_findings(project: str | None) -> QuerySet[Review]:
-    return findings(project).filter(severity_rank__lte=WORST_RANK)
+    """Open Critical and High findings."""
+    rows = Review.objects.filter(open_rank__lte=BLOCKING_RANK)
+    return rows.filter(project__slug=project) if project else rows
 
 
 def conflicts(project: str | None) -> QuerySet[Decision]:
-    return _of(Decision.objects.filter(status=DecisionStatus.CONFLICT), project)
+    rows = Decision.objects.filter(status=DecisionStatus.CONFLICT)
+    return rows.filter(project__slug=project) if project else rows
 
 
-def blocked(project: str | None) -> QuerySet[BacklogItem]:
-    return _of(BacklogItem.objects.filter(status=StoryStatus.BLOCKED), project)
+def stories(project: str | None) -> QuerySet[BacklogItem]:
+    rows = BacklogItem.objects.filter(status=StoryStatus.BLOCKED, deleted_at=None)
+    return rows.filter(project__slug=project) if project else rows
 
 
-def _live(activity: Activity, project: str | None) -> QuerySet[Session]:
-    # The second condition is implied by the first; it is what lets the partial index of live sessions serve.
-    rows = Session.objects.filter(~Q(activity=Activity.ENDED), deleted_at=None, activity=activity)
-    return _of(rows, project)
+def count(project: str | None) -> int:
+    topics = conflicts(project).order_by().values("project", "topic").distinct()
+    return (
+        sessions(project).count()
+        + len(handoffs(project))
+        + tallies.blocking_count(project=project or "")
+        + topics.count()
+        + stories(project).count()
+        + len(failing.reports().failing)
+    )
 
 
-def _of[Q_: QuerySet[Session] | QuerySet[Review] | QuerySet[Decision] | QuerySet[BacklogItem]](
-    rows: Q_, project: str | None
-) -> Q_:
-    return rows.filter(project__slug=project) if project else rows  # type: ignore[return-value]
-
-
-def _us_ago(span: timedelta) -> int:
-    return clock.to_us(clock.now() - span)
+def working_count(project: str | None) -> dict[str, int]:
+    """``sessions`` and ``subagents`` at work."""
+    rows = working(project)
+    return rows.aggregate(
+        sessions=Count("key", filter=Q(parent=None)), subagents=Count("key", filter=Q(parent__isnull=False))
+    )

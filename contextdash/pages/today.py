@@ -1,8 +1,67 @@
 """Today: what needs a person, who works on what, the day's figures."""
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from backlog_app.models import BacklogItem
+from contextdash import clock, live
+from contextdash.pages import asks, day, needs
+from reviews_app.queries import tallies
+from sessions_app.models import Mistake, Session
+from sessions_app.queries import decisions, handoffs, hooks, sessions
+
+WORKING_ROWS = 25
 
 
+@require_GET
 def today(request: HttpRequest) -> HttpResponse:
-    return render(request, "pages/today.html", {"nav": "today"})
+    version = _version()
+    if (same := live.unchanged(request, version)) is not None:
+        return same
+    project = request.GET.get("project", "").strip()[:100] or None
+    context: dict[str, Any] = {
+        "nav": "today",
+        "today": timezone.localtime(clock.now()),
+        "asks": asks.asks(project),
+        "needs": needs.count(project),
+        "working": _working(project),
+        "at_work": needs.working_count(project),
+        "figures": day.figures(project),
+        "chart": day.chart(),
+        "sprint": day.sprint_now(project),
+        "decided": day.decided(project),
+        "learned": day.learned(project),
+        "empty": not sessions.any_session(),
+    }
+    return live.respond(request, "pages/today.html", context, version=version, fragment="live")
+
+
+def _working(project: str | None) -> list[Session]:
+    """Newest first; ``call_name`` and ``call_summary`` are the two halves of the current call."""
+    rows = needs.working(project).select_related("project").defer("user_request", "extra")
+    found = list(rows.order_by("-last_us", "-key")[:WORKING_ROWS])
+    for session in found:
+        name, _, summary = session.current_call.partition(" ")
+        session.call_name, session.call_summary = name or "Thinking", summary or session.model
+    return found
+
+
+def _version() -> str:
+    """Changes with whatever the page shows, and every minute."""
+    mistake = Mistake.objects.order_by("-id").values_list("id", flat=True).first()
+    story = BacklogItem.objects.order_by("-changed_at", "-id").values_list("changed_at", "id").first()
+    moved = f"{clock.to_us(story[0])}.{story[1]}" if story else "0"
+    return "-".join(
+        (
+            sessions.list_version(),
+            handoffs.inbox_version(),
+            decisions.log_version(),
+            tallies.version(),
+            hooks.hooks_version(),
+            str(mistake or 0),
+            moved,
+        )
+    )

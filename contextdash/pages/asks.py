@@ -1,0 +1,156 @@
+"""Today's rows of what needs a person, each with the place where it is answered."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from backlog_app.models import BacklogItem
+from contextdash import clock
+from contextdash.cleaning import one_line
+from contextdash.pages import failing, needs
+from contextdash.pages.places import place
+from contextdash.rendering.ansi import plain
+from reviews_app.models import Review
+from sessions_app.models import AgentMessage, Session
+from sessions_app.queries.decisions import contradictions
+from sessions_app.queries.texts import with_starts
+from sessions_app.vocabulary import Activity, SessionStatus
+
+EACH_KIND = 20
+"""At most so many rows of a kind; the list of that kind has the rest."""
+
+TITLE_CHARS = 160
+DETAIL_CHARS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    key: str
+    title: str
+    url: str
+    at: datetime
+    note: str
+    detail: str = ""
+    code: str = ""
+    agent: str = ""
+    severity: str = ""
+    session: Session | None = None
+    message_id: int | None = None
+    """The hand-off that can be acknowledged here."""
+
+
+def asks(project: str | None) -> Sequence[Ask]:
+    """Who waits longest last: what just began to wait is what an agent stands still for."""
+    rows = [
+        *map(_session, needs.sessions(project).order_by("-last_us", "-key")[:EACH_KIND]),
+        *map(_handoff, needs.handoffs(project)[:EACH_KIND]),
+        *_findings(project),
+        *map(_hook, failing.reports().failing),
+        *_conflicts(project),
+        *map(_story, needs.stories(project).order_by("-changed_at", "-id")[:EACH_KIND]),
+    ]
+    return sorted(rows, key=lambda ask: ask.at, reverse=True)
+
+
+def _session(session: Session) -> Ask:
+    url = place("session", session.id)
+    title, call = _line(session.title or session.id[:8]), _line(session.current_call, DETAIL_CHARS)
+    if session.activity == Activity.WAITING:
+        return Ask(
+            key=f"s-{session.key}",
+            title=_line(session.waiting_for) or "Waits for an answer",
+            url=url,
+            at=clock.from_us(session.activity_since_us),
+            note="permission or question",
+            code=call,
+            agent=session.agent_name,
+            session=session,
+        )
+    died = session.status == SessionStatus.ERRORED and session.activity != Activity.WORKING
+    return Ask(
+        key=f"s-{session.key}",
+        title=f"Ended in an error: {title}" if died else f"Fell silent at work: {title}",
+        url=url,
+        at=clock.from_us(session.last_us),
+        note="errored" if died else "stale: its program may have died, or the call hangs",
+        code=call,
+        agent=session.agent_name,
+    )
+
+
+def _handoff(message: AgentMessage) -> Ask:
+    text = plain(message.content_start).strip()  # type: ignore[attr-defined]  # annotated by open_handoffs
+    first, _, rest = text.partition("\n")
+    return Ask(
+        key=f"m-{message.pk}",
+        title=one_line(first, TITLE_CHARS) or "A hand-off without words",
+        url=f"{place('session_panel', message.session_id, 'messages')}#m-{message.pk}",
+        at=message.ts,
+        note=f"hand-off to {message.target}, not acknowledged",
+        detail=one_line(rest, DETAIL_CHARS),
+        agent=message.agent_name,
+        session=message.session,
+        message_id=message.pk,
+    )
+
+
+def _findings(project: str | None) -> Iterator[Ask]:
+    """The worst finding of each diff stands for the others."""
+    rows = with_starts(needs.findings(project), 600, "finding")
+    found = rows.order_by("open_rank", "-ts", "-id")[:EACH_KIND]
+    for review in found:
+        yield _finding(review)
+
+
+def _finding(review: Review) -> Ask:
+    text = plain(review.finding_start).strip()  # type: ignore[attr-defined]  # annotated by with_starts
+    return Ask(
+        key=f"r-{review.pk}",
+        title=_line(text.partition("\n")[0]),
+        url=place("review", review.pk),
+        at=review.ts,
+        note="open, keeps the gate shut" if review.diff_key else "open",
+        code=_line(review.target, DETAIL_CHARS),
+        agent=review.reviewer_agent,
+        severity=review.severity,
+    )
+
+
+def _hook(hook: failing.Hook) -> Ask:
+    return Ask(
+        key=f"h-{hook.name}",
+        title=f"Hook {_line(hook.name)} failed {len(hook.failures)} of the last {hook.runs} times",
+        url=place("hooks"),
+        at=hook.failures[-1],
+        note="last 24 hours",
+    )
+
+
+def _conflicts(project: str | None) -> Iterator[Ask]:
+    for found in contradictions(project):
+        newest = found.decisions[0]
+        texts = (f"D-{row.pk} {plain(row.choice_start)}" for row in found.decisions)  # type: ignore[attr-defined]
+        yield Ask(
+            key=f"c-{newest.pk}",
+            title=f"Decisions about {_line(found.topic)} contradict each other",
+            url=place("decision", newest.pk),
+            at=newest.ts,
+            note="conflict",
+            detail=one_line("; ".join(texts), DETAIL_CHARS),
+            agent=newest.agent_name,
+        )
+
+
+def _story(story: BacklogItem) -> Ask:
+    return Ask(
+        key=f"b-{story.pk}",
+        title=f"S-{story.pk} is blocked: {_line(story.story)}",
+        url=f"{place('board')}#story-{story.pk}",
+        at=story.changed_at,
+        note="blocked",
+        agent=story.assigned_agent or "",
+    )
+
+
+def _line(text: str, chars: int = TITLE_CHARS) -> str:
+    return one_line(plain(text[: chars * 10]), chars)
