@@ -38,6 +38,7 @@ class EventKind(TextChoices):
     TOOL_END = "tool_end"
     TOOL_FAILED = "tool_failed"
     TOOL_DENIED = "tool_denied"
+    TOOL_BATCH = "tool_batch"  # what a group of parallel calls gave: each has told so itself
     PERMISSION = "permission"
     NOTIFICATION = "notification"
     SUBAGENT_START = "subagent_start"

@@ -1,0 +1,145 @@
+"""What a session is doing, and its state: moved by its hooks.
+
+``activity`` is working, waiting, idle or ended; ``status`` active, compacted, closed or errored.
+"""
+
+from django.db import connection
+
+from contextdash.cleaning import one_line
+from contextdash.clock import from_us
+from sessions_app.ingest import calls, turns
+from sessions_app.ingest.observation import Observation
+from sessions_app.ingest.rows import CallRow, RunRow, SessionRow
+from sessions_app.ingest.state import State
+from sessions_app.models import Session, SessionEvent
+from sessions_app.vocabulary import Activity, CallState, EventKind, RunStatus, SessionStatus
+
+COMPACTION = (EventKind.COMPACT_START, EventKind.COMPACT_END)
+STARTS = frozenset({EventKind.SESSION_START, EventKind.SUBAGENT_START, EventKind.PROMPT})
+ENDS = frozenset({EventKind.SESSION_END, EventKind.SUBAGENT_END})
+WORKING = frozenset(
+    {EventKind.PROMPT, EventKind.TOOL_START, EventKind.SUBAGENT_START, EventKind.COMPACT_START}
+)
+RESULTS = frozenset({*calls.RESULTS, EventKind.TOOL_BATCH})
+
+
+def is_over(session: SessionRow) -> bool:
+    return session.activity == Activity.ENDED
+
+
+def reopen(session: SessionRow, seen: Observation) -> None:
+    """A prompt or a start brings an ended or compacted session back, if it came after the end."""
+    if seen.kind not in STARTS:
+        return
+    if is_over(session):
+        if not _after_the_end(session, seen):
+            return
+        session.ended_at = None
+        session.activity = Activity.IDLE
+    session.status = SessionStatus.ACTIVE
+
+
+def apply(
+    state: State, session: SessionRow, run: RunRow | None, call: CallRow | None, seen: Observation
+) -> None:
+    """Move activity and status. Only for events of a session that is not over."""
+    if seen.kind in COMPACTION:
+        session.status = SessionStatus.COMPACTED
+    elif seen.kind == EventKind.TURN_FAILED:
+        session.status = SessionStatus.ERRORED
+    elif seen.kind in ENDS:
+        _end(state, session, seen)
+        return
+    if seen.at_us < session.activity_since_us:
+        return  # it tells of a moment before the one that is known
+    if seen.permission_mode:
+        session.permission_mode = seen.permission_mode
+    if seen.model:
+        session.model = seen.model
+    _set_current_call(session, call, seen)
+    if seen.waiting_for is not None:
+        if session.activity != Activity.WAITING or seen.kind == EventKind.PERMISSION:
+            session.waiting_for = seen.waiting_for
+        _move(session, Activity.WAITING, seen)
+    else:
+        session.waiting_for = ""
+        _move(session, _activity(state, session, run, seen), seen)
+
+
+def end_children(state: State, session: SessionRow, seen: Observation) -> None:
+    """Subagents do not outlive the session that started them."""
+    for child in state.live_children(session):
+        turns.interrupt_others(state, child, seen)
+        _end(state, child, seen)
+        child.ordinal += 1
+        state.changed(child)
+
+
+def describe(state: State, session: SessionRow, seen: Observation) -> None:
+    """Title, request, branch: what the first prompt and the client tell."""
+    if seen.delivery.branch and seen.at_us >= session.activity_since_us:
+        session.branch = seen.delivery.branch
+    if seen.title and not session.title:
+        session.title = seen.title
+    if seen.prompt and seen.kind == EventKind.PROMPT:
+        session.title = session.title or one_line(seen.prompt, 200)
+        if not session.agent_id:
+            Session.objects.filter(key=session.key, user_request=None).update(user_request=seen.prompt)
+
+
+def count_compactions(state: State, session: SessionRow) -> None:
+    """A compaction tells of itself before and after, and either may be missing: the larger count holds."""
+    pending = [row.type for row in state.session_events if row.session_id == session.key]
+    stored = list(
+        SessionEvent.objects.filter(session_id=session.key, type__in=COMPACTION).values_list(
+            "type", flat=True
+        )
+    )
+    both = pending + stored
+    session.compaction_count = max(session.compaction_count, *(both.count(kind) for kind in COMPACTION))
+
+
+def _after_the_end(session: SessionRow, seen: Observation) -> bool:
+    if seen.kind == EventKind.PROMPT or seen.started_by == "resume":
+        return seen.at_us >= session.activity_since_us
+    # A start that was overtaken by its own end on another connection begins nothing.
+    return seen.at_us > session.activity_since_us + turns.RACE_US
+
+
+def _activity(state: State, session: SessionRow, run: RunRow | None, seen: Observation) -> str:
+    if seen.kind in WORKING:
+        return Activity.WORKING
+    if seen.idle or (seen.kind == EventKind.SESSION_START and seen.started_by != "compact"):
+        return Activity.IDLE
+    if seen.kind in turns.ENDING and turns.is_newest(state, session, run):
+        return Activity.IDLE
+    running = run is not None and run.status == RunStatus.RUNNING
+    if seen.kind in RESULTS and (running or run is None):
+        return Activity.WORKING
+    if session.activity == Activity.WAITING:
+        return Activity.WORKING if running else Activity.IDLE
+    return session.activity
+
+
+def _set_current_call(session: SessionRow, call: CallRow | None, seen: Observation) -> None:
+    if call is None:
+        if seen.kind == EventKind.PROMPT or seen.kind in turns.ENDING:
+            session.current_call = ""
+    elif call.state == CallState.PREPARED:
+        session.current_call = calls.label(call)
+    elif session.current_call == calls.label(call):
+        session.current_call = ""
+
+
+def _move(session: SessionRow, activity: str, seen: Observation) -> None:
+    if session.activity != activity:
+        session.activity = activity
+        session.activity_since_us = seen.at_us
+
+
+def _end(state: State, session: SessionRow, seen: Observation) -> None:
+    session.status = SessionStatus.CLOSED
+    session.activity, session.activity_since_us = Activity.ENDED, seen.at_us
+    session.waiting_for = session.current_call = ""
+    if session.ended_at is None:
+        session.ended_at = connection.ops.adapt_datetimefield_value(from_us(seen.at_us))

@@ -1,0 +1,128 @@
+"""Tool calls: call and result meet on the call's id, whichever comes first."""
+
+from contextdash.cleaning import one_line
+from sessions_app.ingest.observation import Observation
+from sessions_app.ingest.reading import LONGEST_CALL_US
+from sessions_app.ingest.rows import CallRow, RunRow, SessionRow
+from sessions_app.ingest.state import State
+from sessions_app.vocabulary import CallState, EventKind, RunStatus
+
+RESULTS: dict[str, str] = {
+    EventKind.TOOL_END: CallState.DONE,
+    EventKind.TOOL_FAILED: CallState.FAILED,
+    EventKind.TOOL_DENIED: CallState.DENIED,
+}
+KINDS = frozenset({EventKind.TOOL_START, *RESULTS})
+
+_OPEN = (CallState.PREPARED, CallState.INTERRUPTED)
+
+
+def apply(
+    state: State, session: SessionRow, run: RunRow | None, seen: Observation, event_key: int, *, late: bool
+) -> CallRow:
+    """Move the call that the event tells of; ``late`` calls will hardly see a result."""
+    call = state.calls.get((session.key, seen.call_id or seen.identity.hex()))
+    if call is None:
+        call = _new(state, session, run, seen)
+        if late or (run is not None and run.status == RunStatus.INTERRUPTED):
+            call.state = CallState.INTERRUPTED
+    elif run is not None and seen.turn_id and call.run_id != run.key:
+        _move(state, call, run)
+    if seen.kind == EventKind.TOOL_START:
+        _called(call, seen, event_key)
+    else:
+        _answered(state, session, call, seen, event_key)
+    _measure(call, seen)
+    state.changed(call)
+    return call
+
+
+def label(call: CallRow) -> str:
+    """What the session is doing, in one line."""
+    return one_line(f"{call.name} {call.summary}", 300)
+
+
+def _new(state: State, session: SessionRow, run: RunRow | None, seen: Observation) -> CallRow:
+    call = CallRow(
+        session_id=session.key,
+        call_id=seen.call_id or seen.identity.hex(),
+        run_id=None if run is None else run.key,
+        name=seen.tool,
+        state=CallState.PREPARED,
+        summary=seen.summary,
+        error="",
+        call_event_id=None,
+        result_event_id=None,
+        child_id=None,
+        started_us=seen.at_us,
+        ended_us=None,
+        duration_us=None,
+        input_size=seen.input_size,
+        output_size=0,
+    )
+    state.add_call(call)
+    session.call_count += 1
+    if run is not None:
+        _count(state, run, calls=1)
+    return call
+
+
+def _called(call: CallRow, seen: Observation, event_key: int) -> None:
+    call.call_event_id, call.called_us = event_key, seen.occurred_us
+    call.name, call.summary, call.input_size = seen.tool, seen.summary, seen.input_size
+    call.started_us = seen.at_us
+
+
+def _answered(state: State, session: SessionRow, call: CallRow, seen: Observation, event_key: int) -> None:
+    if call.state not in _OPEN:
+        return  # it has its result; another event of it changes nothing
+    call.result_event_id, call.answered_us = event_key, seen.occurred_us
+    call.ended_us = seen.at_us
+    call.output_size = seen.output_size
+    call.error = _first_line(seen.error)
+    call.state = CallState.INTERRUPTED if seen.interrupted else RESULTS[seen.kind]
+    if seen.duration_us is not None:
+        call.duration_us = seen.duration_us
+    if call.state == CallState.FAILED:
+        session.failed_count += 1
+        run = state.runs_by_key.get(call.run_id or 0)
+        if run is not None:
+            _count(state, run, failed=1)
+
+
+def _measure(call: CallRow, seen: Observation) -> None:
+    """Start and duration once both events are here, or the one that tells the duration."""
+    if call.ended_us is None or call.result_event_id is None:
+        return
+    told = call.duration_us is not None
+    if told and (call.call_event_id is None or call.started_us > call.ended_us):
+        # The result came first, or the clocks disagree: the duration says when it began.
+        call.started_us = call.ended_us - (call.duration_us or 0)
+    if not told and call.called_us is not None and call.answered_us is not None:
+        took = call.answered_us - call.called_us
+        call.duration_us = took if 0 <= took <= LONGEST_CALL_US else None
+
+
+def _move(state: State, call: CallRow, run: RunRow) -> None:
+    """The call was guessed to be of another run, or of none, until an event named its turn."""
+    failed = int(call.state == CallState.FAILED)
+    before = state.runs_by_key.get(call.run_id or 0)
+    if before is not None:
+        _count(state, before, calls=-1, failed=-failed)
+    call.run_id = run.key
+    _count(state, run, calls=1, failed=failed)
+
+
+def _count(state: State, run: RunRow, calls: int = 0, failed: int = 0) -> None:
+    turn = state.turn_of(run)
+    turn.call_count = max(0, turn.call_count + calls)
+    turn.failed_count = max(0, turn.failed_count + failed)
+    state.changed(turn)
+
+
+def _first_line(error: str) -> str:
+    """The first line; of a shell's failure also what it says after ``Exit code 1``."""
+    lines = [line.strip() for line in error[:4000].splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].startswith("Exit code"):
+        return one_line(f"{lines[0]}: {lines[1]}", 300)
+    return one_line(lines[0], 300) if lines else ""

@@ -1,0 +1,135 @@
+"""From the bytes of a delivery to an Observation: decoded, recognised, masked, compressed."""
+
+import re
+import zlib
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from contextdash.cleaning import cut_and_tell, one_line
+from contextdash.decoding import decode_json
+from contextdash.errors import Malformed, NotFound
+from contextdash.ids import child_session_id, digest16, session_id
+from contextdash.limits import HOOK_TEXT_BYTES, NAME_CHARS, SAME_BYTES_SECONDS
+from contextdash.redaction import mask
+from sessions_app.ingest import claude_code, generic
+from sessions_app.ingest.observation import Delivery, Observation
+from sessions_app.ingest.reading import Body, encode, text
+
+CLIENTS: dict[str, ModuleType] = {"claude-code": claude_code}
+"""One module per client: ``event_name(body)``, ``own_id(body, name)`` and ``read(observation, body)``."""
+
+BELIEVED_AGE_US = 30 * 86_400 * 1_000_000
+"""How old a spooled delivery may be; an older time is a wrong clock."""
+
+_CLIENT = re.compile(r"[a-z0-9._-]{1,40}")
+_SAME_BYTES_US = SAME_BYTES_SECONDS * 1_000_000
+_decode = msgspec.json.Decoder().decode
+
+
+def known_client(client: str) -> str:
+    """The client's name where it can be one.
+
+    Raises:
+        NotFound: it cannot.
+    """
+    if not _CLIENT.fullmatch(client):
+        raise NotFound("A client's name is 1 to 40 of a-z, 0-9, dot, underscore and hyphen.")
+    return client
+
+
+def observe(raw: bytes, *, client: str, delivery: Delivery, event: str = "") -> Observation:
+    """What one body means. ``event`` is the name in the address, for clients that tell it nowhere else.
+
+    Raises:
+        Malformed: the body cannot be read, is no object, or names no event.
+    """
+    sent = decode_json(raw)
+    if not isinstance(sent, dict):
+        raise Malformed("The body must be a JSON object.")
+    reader: Any = CLIENTS.get(client, generic)
+    name = one_line(reader.event_name(sent) or event, NAME_CHARS)
+    if not name:
+        raise Malformed("The body names no event (hook_event_name), nor does the address.")
+    seen = Observation(client=client, name=name, delivery=delivery)
+    _name_session(seen, sent)
+    canonical = encode(sent)
+    _recognise(seen, reader.own_id(sent, name), canonical)
+    plain, shown = _shown(sent, canonical)
+    reader.read(seen, shown)
+    seen.payload_size = len(plain)
+    seen.payload = zlib.compress(plain, 1)
+    _date(seen)
+    return seen
+
+
+def _name_session(seen: Observation, sent: Body) -> None:
+    raw_id = text(sent, "session_id") or text(sent, "sessionId")
+    if not raw_id.strip():
+        return
+    seen.root_id, external_id = session_id(raw_id)
+    seen.external_id = mask(external_id)
+    seen.agent_id = text(sent, "agent_id", 200)
+    seen.session_id = child_session_id(seen.root_id, seen.agent_id) if seen.agent_id else seen.root_id
+    seen.turn_id = _short_id(text(sent, "prompt_id"))
+    seen.call_id = _short_id(text(sent, "tool_use_id"))
+
+
+def _short_id(raw: str) -> str:
+    """An id as long as its column; a longer one by its digest."""
+    return raw if len(raw) <= NAME_CHARS else "x" + digest16(raw.encode()).hex()
+
+
+def _recognise(seen: Observation, own_id: str, canonical: bytes) -> None:
+    """Identity and content, of what was sent and before anything is masked or cut."""
+    seen.content = digest16(canonical)
+    client, session, name = seen.client.encode(), seen.root_id.encode(), seen.name.encode()
+    if own_id:
+        seen.identity = digest16(b"id", client, session, name, seen.agent_id.encode(), own_id.encode())
+    elif seen.delivery.delivery_id:
+        seen.identity = digest16(b"delivery", client, seen.delivery.delivery_id.encode())
+    else:
+        slot = seen.delivery.received_us // _SAME_BYTES_US
+        seen.identity = digest16(b"bytes", client, name, seen.content, b"%d" % slot)
+        seen.earlier_identity = digest16(b"bytes", client, name, seen.content, b"%d" % (slot - 1))
+
+
+def _shown(sent: dict[str, Any], canonical: bytes) -> tuple[bytes, dict[str, Any]]:
+    """The payload as stored, and its value: masked, with over-long texts cut."""
+    plain = mask(canonical.decode()).encode()
+    shown = sent
+    if plain != canonical:
+        try:
+            shown = _decode(plain)
+        except msgspec.DecodeError:  # a mark fell across a border of the JSON: mask each text by itself
+            shown = _each_text(sent, mask)
+            plain = encode(shown)
+    if len(plain) > HOOK_TEXT_BYTES:
+        shown = _each_text(shown, _cut)
+        plain = encode(shown)
+    return plain, shown
+
+
+def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [_each_text(item, change) for item in value]
+    if isinstance(value, dict):
+        return {change(key): _each_text(item, change) for key, item in value.items()}
+    return value
+
+
+def _cut(long: str) -> str:
+    return cut_and_tell(long, HOOK_TEXT_BYTES) if len(long) > HOOK_TEXT_BYTES // 4 else long
+
+
+def _date(seen: Observation) -> None:
+    received, captured = seen.delivery.received_us, seen.delivery.captured_us
+    seen.occurred_us = seen.at_us = received
+    if captured is not None:
+        seen.occurred_us = captured
+        if received - BELIEVED_AGE_US <= captured <= received:
+            seen.at_us = captured

@@ -1,0 +1,315 @@
+"""The rows that a batch reads and moves, as plain objects, and the statements that load and store them.
+
+The ORM would cost more here than all the rest of a delivery: about 0.2 ms a row against 0.02. This is the
+one place that writes SQL instead; the statements are the same on SQLite and PostgreSQL.
+"""
+
+# ruff: noqa: S608 - the texts are made of our own names and of %s marks
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Any
+
+from django.db import connection
+
+
+@dataclass(slots=True, eq=False)
+class SessionRow:
+    key: int
+    id: str
+    parent_id: int | None
+    client: str
+    agent_name: str
+    agent_id: str
+    host: str
+    workspace: str
+    place_id: int | None
+    project_id: int | None
+    branch: str | None
+    model: str
+    permission_mode: str
+    title: str
+    started_us: int
+    started_at: Any
+    last_us: int
+    ended_at: Any
+    status: str
+    activity: str
+    activity_since_us: int
+    waiting_for: str
+    current_call: str
+    started_only: bool
+    ordinal: int
+    event_count: int
+    turn_count: int
+    call_count: int
+    failed_count: int
+    child_count: int
+    compaction_count: int
+    deleted_at: Any
+
+
+@dataclass(slots=True, eq=False)
+class TurnRow:
+    key: int
+    session_id: int
+    turn_id: str
+    number: int
+    prompted: bool
+    started_us: int
+    ended_us: int | None
+    call_count: int
+    failed_count: int
+
+
+@dataclass(slots=True, eq=False)
+class RunRow:
+    key: int
+    session_id: int
+    turn_id: int
+    number: int
+    status: str
+    last_seq: int
+    started_us: int
+    ended_us: int | None
+
+
+@dataclass(slots=True, eq=False)
+class CallRow:
+    session_id: int
+    call_id: str
+    run_id: int | None
+    name: str
+    state: str
+    summary: str
+    error: str
+    call_event_id: int | None
+    result_event_id: int | None
+    child_id: int | None
+    started_us: int
+    ended_us: int | None
+    duration_us: int | None
+    input_size: int
+    output_size: int
+    key: int | None = None
+    called_us: int | None = None
+    """When the call's event says it happened, on the client's clock; not stored here."""
+    answered_us: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class EventRow:
+    key: int
+    session_id: int
+    run_id: int | None
+    seq: int | None
+    ordinal: int
+    source: str
+    client: str
+    name: str
+    kind: str
+    identity: bytes
+    content: bytes
+    occurred_us: int
+    received_us: int
+    payload: bytes
+    payload_size: int
+    late: bool
+
+
+@dataclass(slots=True, eq=False)
+class SessionEventRow:
+    session_id: int
+    event_id: int
+    type: str
+    category: str
+    priority: int
+    data: str
+    occurred_us: int
+
+
+def _columns(row: type, *without: str) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(row) if field.name not in without)
+
+
+def _list(columns: Iterable[str], alias: str = "") -> str:
+    prefix = f"{alias}." if alias else ""
+    return ", ".join(prefix + name for name in columns)
+
+
+SESSION_COLUMNS = _columns(SessionRow)
+RUN_COLUMNS = _columns(RunRow)
+TURN_COLUMNS = _columns(TurnRow)
+CALL_COLUMNS = _columns(CallRow, "key", "called_us", "answered_us")
+
+_TURN_SELECT = _list(TURN_COLUMNS, "t").replace("t.prompted", "t.prompt <> ''")
+_CALL_SELECT = f"{_list(CALL_COLUMNS, 't')}, t.key, c.occurred_us, r.occurred_us"
+_CALL_EVENTS = "LEFT JOIN events c ON c.key = t.call_event_id LEFT JOIN events r ON r.key = t.result_event_id"
+
+
+def sessions_by_id(ids: Collection[str]) -> list[SessionRow]:
+    """The sessions of these ids; on PostgreSQL locked, in one order, until the transaction ends."""
+    return [
+        SessionRow(*row)
+        for row in _select(
+            f"SELECT {_list(SESSION_COLUMNS)} FROM sessions WHERE id IN ({_marks(ids)})"
+            f" ORDER BY key{_for_update()}",
+            ids,
+        )
+    ]
+
+
+def live_children(parents: Collection[int]) -> list[SessionRow]:
+    return [
+        SessionRow(*row)
+        for row in _select(
+            f"SELECT {_list(SESSION_COLUMNS)} FROM sessions WHERE parent_id IN ({_marks(parents)})"
+            f" AND activity <> 'ended' ORDER BY key{_for_update()}",
+            parents,
+        )
+    ]
+
+
+def turns_by_id(pairs: Collection[tuple[int, str]]) -> list[TurnRow]:
+    """The turns of (session key, turn id)."""
+    return [
+        TurnRow(*row)
+        for row in _select(
+            f"SELECT {_TURN_SELECT} FROM (VALUES {_pair_marks(pairs)}) AS w"
+            " JOIN turns t ON t.session_id = w.column1 AND t.turn_id = w.column2",
+            [part for pair in pairs for part in pair],
+        )
+    ]
+
+
+def turns_by_key(keys: Collection[int]) -> list[TurnRow]:
+    sql = f"SELECT {_TURN_SELECT} FROM turns t WHERE t.key IN ({_marks(keys)})"
+    return [TurnRow(*row) for row in _select(sql, keys)]
+
+
+def runs_of_turns(turns: Collection[int]) -> list[RunRow]:
+    """All runs of these turns, the newest of a turn last."""
+    sql = f"SELECT {_list(RUN_COLUMNS)} FROM runs WHERE turn_id IN ({_marks(turns)}) ORDER BY turn_id, number"
+    return [RunRow(*row) for row in _select(sql, turns)]
+
+
+def runs_by_key(keys: Collection[int]) -> list[RunRow]:
+    sql = f"SELECT {_list(RUN_COLUMNS)} FROM runs WHERE key IN ({_marks(keys)})"
+    return [RunRow(*row) for row in _select(sql, keys)]
+
+
+def open_runs(sessions: Collection[int]) -> list[RunRow]:
+    sql = (
+        f"SELECT {_list(RUN_COLUMNS)} FROM runs"
+        f" WHERE session_id IN ({_marks(sessions)}) AND status = 'running'"
+    )
+    return [RunRow(*row) for row in _select(sql, sessions)]
+
+
+def calls_by_id(pairs: Collection[tuple[int, str]]) -> list[CallRow]:
+    """The calls of (session key, call id)."""
+    return [
+        CallRow(*row)
+        for row in _select(
+            f"SELECT {_CALL_SELECT} FROM (VALUES {_pair_marks(pairs)}) AS w"
+            f" JOIN tool_calls t ON t.session_id = w.column1 AND t.call_id = w.column2 {_CALL_EVENTS}",
+            [part for pair in pairs for part in pair],
+        )
+    ]
+
+
+def open_calls(sessions: Collection[int]) -> list[CallRow]:
+    sql = (
+        f"SELECT {_CALL_SELECT} FROM tool_calls t {_CALL_EVENTS}"
+        f" WHERE t.session_id IN ({_marks(sessions)}) AND t.state = 'prepared'"
+    )
+    return [CallRow(*row) for row in _select(sql, sessions)]
+
+
+def known_identities(identities: Collection[bytes]) -> dict[bytes, tuple[bytes, int]]:
+    """identity → (content, received time in µs) of events that are stored."""
+    sql = f"SELECT identity, content, received_us FROM events WHERE identity IN ({_marks(identities)})"
+    return {bytes(row[0]): (bytes(row[1]), row[2]) for row in _select(sql, identities)}
+
+
+def reserve_event_keys(count: int) -> list[int]:
+    """Keys for new events, so that other rows of the batch can name them before they are stored."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            # The write lock is held: nobody takes a key in between.
+            cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = 'events'")
+            found = cursor.fetchone()
+            first = (found[0] if found else 0) + 1
+            return list(range(first, first + count))
+        cursor.execute(
+            "SELECT nextval(pg_get_serial_sequence('events', 'key')) FROM generate_series(1, %s)", [count]
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+class Table[R]:
+    """The statements that store rows of one kind."""
+
+    def __init__(self, name: str, columns: Sequence[str], *, updates: Sequence[str] = ()) -> None:
+        marks = ", ".join(["%s"] * len(columns))
+        self._insert = f"INSERT INTO {name} ({_list(columns)}) VALUES ({marks})"
+        self._update = f"UPDATE {name} SET {', '.join(f'{one} = %s' for one in updates)} WHERE key = %s"
+        self._inserted = attrgetter(*columns)
+        self._updated = attrgetter(*updates, "key") if updates else attrgetter("key")
+
+    def insert(self, rows: Collection[R]) -> None:
+        _execute_many(self._insert, [self._inserted(row) for row in rows])
+
+    def update(self, rows: Collection[R]) -> None:
+        _execute_many(self._update, [self._updated(row) for row in rows])
+
+
+# SQLite rewrites every index whose columns a statement sets, changed or not: what never changes is left out.
+SESSIONS = Table[SessionRow](
+    "sessions",
+    SESSION_COLUMNS,
+    updates=_columns(SessionRow, "key", "id", "parent_id", "client", "deleted_at"),
+)
+TURNS = Table[TurnRow](
+    "turns", TURN_COLUMNS, updates=("started_us", "ended_us", "call_count", "failed_count")
+)
+RUNS = Table[RunRow]("runs", RUN_COLUMNS, updates=("status", "last_seq", "started_us", "ended_us"))
+CALLS = Table[CallRow](
+    "tool_calls",
+    CALL_COLUMNS,
+    updates=tuple(name for name in CALL_COLUMNS if name not in ("session_id", "call_id")),
+)
+EVENTS = Table[EventRow]("events", _columns(EventRow))
+SESSION_EVENTS = Table[SessionEventRow]("session_events", _columns(SessionEventRow))
+
+
+def _select(sql: str, params: Collection[Any]) -> list[tuple[Any, ...]]:
+    if not params:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(sql, list(params))
+        found: list[tuple[Any, ...]] = cursor.fetchall()
+        return found
+
+
+def _execute_many(sql: str, rows: list[tuple[Any, ...]]) -> None:
+    if not rows:
+        return
+    with connection.cursor() as cursor:
+        if len(rows) == 1:
+            cursor.execute(sql, rows[0])
+        else:
+            cursor.executemany(sql, rows)
+
+
+def _marks(values: Collection[Any]) -> str:
+    return ", ".join(["%s"] * len(values))
+
+
+def _pair_marks(pairs: Collection[Any]) -> str:
+    return ", ".join(["(%s, %s)"] * len(pairs))
+
+
+def _for_update() -> str:
+    return " FOR UPDATE" if connection.features.has_select_for_update else ""

@@ -1,0 +1,246 @@
+"""What a batch works on: the sessions, turns, runs and calls that its observations touch, in memory.
+
+Everything is read at the beginning with few statements, moved in the order of the batch, and written back
+with one statement a table. The database's lock (SQLite) or the locked session rows (PostgreSQL) keep others
+away meanwhile.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from django.db import connection
+
+from contextdash.clock import from_us
+from contextdash.ids import digest16
+from sessions_app.ingest import places, rows
+from sessions_app.ingest.observation import Observation
+from sessions_app.ingest.rows import CallRow, EventRow, RunRow, SessionEventRow, SessionRow, TurnRow
+from sessions_app.models import Run, Session, SessionState, Tombstone, Turn
+from sessions_app.vocabulary import Activity, EventKind, RunStatus, SessionStatus
+
+CLOSING = frozenset({EventKind.PROMPT, EventKind.SESSION_END, EventKind.SUBAGENT_END})
+"""Kinds that end what is still open in their session."""
+
+
+class State:
+    def __init__(self, batch: Sequence[Observation]) -> None:
+        self.sessions: dict[str, SessionRow] = {}
+        self.sessions_by_key: dict[int, SessionRow] = {}
+        self.turns: dict[tuple[int, str], TurnRow] = {}
+        self.turns_by_key: dict[int, TurnRow] = {}
+        self.runs_by_key: dict[int, RunRow] = {}
+        self.newest_run: dict[int, RunRow] = {}
+        self.calls: dict[tuple[int, str], CallRow] = {}
+        self.tombstones: set[str] = set()
+        self.events: list[EventRow] = []
+        self.session_events: list[SessionEventRow] = []
+        self._runs: defaultdict[int, list[RunRow]] = defaultdict(list)
+        self._session_calls: defaultdict[int, list[CallRow]] = defaultdict(list)
+        self._changed: dict[int, SessionRow | TurnRow | RunRow | CallRow] = {}
+        self._new_calls: list[CallRow] = []
+        self._event_keys = iter(rows.reserve_event_keys(len(batch)))
+        self._load(batch)
+
+    def _load(self, batch: Sequence[Observation]) -> None:
+        ids = {one for seen in batch for one in (seen.root_id, seen.session_id, seen.spawned_id) if one}
+        self._add_sessions(rows.sessions_by_id(ids))
+        unknown = ids - self.sessions.keys()
+        if unknown:
+            found = Tombstone.objects.filter(session_id__in=unknown)
+            self.tombstones = set(found.values_list("session_id", flat=True))
+        touched = [(seen, row) for seen in batch if (row := self.sessions.get(seen.session_id)) is not None]
+        ended = {row.key for seen, row in touched if seen.kind == EventKind.SESSION_END and row.child_count}
+        self._add_sessions(rows.live_children(ended))
+        self._load_open(touched, ended)
+        self._add_turns(rows.turns_by_id({(row.key, seen.turn_id) for seen, row in touched if seen.turn_id}))
+        self._add_runs(rows.runs_of_turns([turn.key for turn in self.turns_by_key.values()]))
+        self._add_calls(rows.calls_by_id({(row.key, seen.call_id) for seen, row in touched if seen.call_id}))
+        self._load_owners_of_calls()
+
+    def _load_open(self, touched: Iterable[tuple[Observation, SessionRow]], ended: Collection[int]) -> None:
+        closing = {row.key for seen, row in touched if seen.kind in CLOSING}
+        closing |= {row.key for row in self.sessions.values() if row.parent_id in ended}
+        self._add_runs(rows.open_runs(closing | {row.key for seen, row in touched if not seen.turn_id}))
+        self._add_calls(rows.open_calls(closing))
+
+    def _load_owners_of_calls(self) -> None:
+        """A call that moves or fails changes the counters of its turn."""
+        missing = {call.run_id for call in self.calls.values() if call.run_id} - self.runs_by_key.keys()
+        self._add_runs(rows.runs_by_key(missing))
+        turns = {run.turn_id for run in self.runs_by_key.values()} - self.turns_by_key.keys()
+        self._add_turns(rows.turns_by_key(turns))
+
+    def _add_sessions(self, found: Iterable[SessionRow]) -> None:
+        for row in found:
+            if row.key not in self.sessions_by_key:
+                self.sessions[row.id] = self.sessions_by_key[row.key] = row
+
+    def _add_turns(self, found: Iterable[TurnRow]) -> None:
+        for row in found:
+            if row.key not in self.turns_by_key:
+                self.turns[row.session_id, row.turn_id] = self.turns_by_key[row.key] = row
+
+    def _add_runs(self, found: Iterable[RunRow]) -> None:
+        for row in found:
+            if row.key not in self.runs_by_key:
+                self.runs_by_key[row.key] = row
+                self._runs[row.session_id].append(row)
+                newest = self.newest_run.get(row.turn_id)
+                if newest is None or newest.number < row.number:
+                    self.newest_run[row.turn_id] = row
+
+    def _add_calls(self, found: Iterable[CallRow]) -> None:
+        for row in found:
+            if (row.session_id, row.call_id) not in self.calls:
+                self.calls[row.session_id, row.call_id] = row
+                self._session_calls[row.session_id].append(row)
+
+    # What the projections ask.
+
+    def is_deleted(self, seen: Observation) -> bool:
+        for one in (seen.root_id, seen.session_id):
+            row = self.sessions.get(one)
+            if one in self.tombstones or (row is not None and row.deleted_at is not None):
+                return True
+        return False
+
+    def open_runs(self, session: SessionRow) -> list[RunRow]:
+        return [run for run in self._runs[session.key] if run.status == RunStatus.RUNNING]
+
+    def newest_open_run(self, session: SessionRow) -> RunRow | None:
+        return max(self.open_runs(session), key=lambda run: run.key, default=None)
+
+    def calls_of(self, session: SessionRow) -> list[CallRow]:
+        return self._session_calls[session.key]
+
+    def turn_of(self, run: RunRow) -> TurnRow:
+        return self.turns_by_key[run.turn_id]
+
+    def live_children(self, session: SessionRow) -> list[SessionRow]:
+        return [
+            row
+            for row in self.sessions_by_key.values()
+            if row.parent_id == session.key and row.activity != Activity.ENDED
+        ]
+
+    # What they change.
+
+    def changed(self, row: SessionRow | TurnRow | RunRow | CallRow) -> None:
+        self._changed[id(row)] = row
+
+    def next_event_key(self) -> int:
+        return next(self._event_keys)
+
+    def add_call(self, call: CallRow) -> None:
+        self._add_calls([call])
+        self._new_calls.append(call)
+
+    def create_session(self, seen: Observation, session_id: str, **values: Any) -> SessionRow:
+        """A session at its first sight; a place and project are found or made for it."""
+        started = from_us(seen.at_us)
+        made = Session.objects.create(
+            id=session_id,
+            owner_id=seen.delivery.owner_id,
+            client=seen.client,
+            started_at=started,
+            started_us=seen.at_us,
+            last_us=seen.at_us,
+            activity_since_us=0,
+            status=SessionStatus.ACTIVE,
+            activity=Activity.IDLE,
+            **values,
+        )
+        SessionState.objects.create(session=made, version=0, created_us=seen.at_us)
+        row = SessionRow(*(getattr(made, name) for name in rows.SESSION_COLUMNS))
+        row.started_at = connection.ops.adapt_datetimefield_value(started)
+        self._add_sessions([row])
+        return row
+
+    def create_root(self, seen: Observation) -> SessionRow:
+        place = places.place_of(seen)
+        return self.create_session(
+            seen,
+            seen.root_id,
+            external_id=seen.external_id,
+            agent_name=(not seen.agent_id and seen.agent_name) or "main",
+            host=place.host,
+            workspace=place.root,
+            place_id=place.workspace_id,
+            project_id=place.project_id,
+            branch=seen.delivery.branch or None,
+            model=seen.model if not seen.agent_id else "",
+            started_only=seen.kind == EventKind.SESSION_START,
+        )
+
+    def create_child(
+        self, seen: Observation, parent: SessionRow, session_id: str, agent_id: str, agent_name: str
+    ) -> SessionRow:
+        parent.child_count += 1
+        self.changed(parent)
+        return self.create_session(
+            seen,
+            session_id,
+            parent_id=parent.key,
+            family_root_id=parent.key,
+            agent_id=agent_id,
+            agent_name=agent_name or "subagent",
+            host=parent.host,
+            workspace=parent.workspace,
+            place_id=parent.place_id,
+            project_id=parent.project_id,
+            branch=parent.branch,
+        )
+
+    def create_turn(self, seen: Observation, session: SessionRow, turn_id: str, status: str) -> RunRow:
+        """A turn and its first run."""
+        session.turn_count += 1
+        versions = SessionState.objects.filter(session_id=session.key).order_by("-version")
+        prompt = seen.prompt
+        if session.agent_id and not prompt:
+            # What a subagent was asked is told by its parent's call, perhaps before it began.
+            asked = Session.objects.filter(key=session.key).values_list("user_request", flat=True)
+            prompt = asked.get() or ""
+        turn = Turn.objects.create(
+            session_id=session.key,
+            state_id=versions.values_list("key", flat=True)[:1].get(),
+            number=session.turn_count,
+            turn_id=turn_id,
+            prompt=prompt,
+            started_us=seen.at_us,
+        )
+        run = Run.objects.create(
+            session_id=session.key,
+            turn=turn,
+            invocation_id=digest16(b"run", session.id.encode(), turn_id.encode(), b"1").hex(),
+            status=status,
+            started_us=seen.at_us,
+        )
+        self._add_turns(
+            [
+                TurnRow(
+                    key=turn.key,
+                    session_id=session.key,
+                    turn_id=turn_id,
+                    number=turn.number,
+                    prompted=bool(prompt),
+                    started_us=seen.at_us,
+                    ended_us=None,
+                    call_count=0,
+                    failed_count=0,
+                )
+            ]
+        )
+        row = RunRow(*(getattr(run, name) for name in rows.RUN_COLUMNS))
+        self._add_runs([row])
+        return row
+
+    def write_back(self) -> None:
+        changed = list(self._changed.values())
+        rows.EVENTS.insert(self.events)
+        rows.SESSION_EVENTS.insert(self.session_events)
+        rows.CALLS.insert(self._new_calls)
+        rows.CALLS.update([row for row in changed if isinstance(row, CallRow) and row.key is not None])
+        rows.RUNS.update([row for row in changed if isinstance(row, RunRow)])
+        rows.TURNS.update([row for row in changed if isinstance(row, TurnRow)])
+        rows.SESSIONS.update([row for row in changed if isinstance(row, SessionRow)])

@@ -1,0 +1,255 @@
+"""``store``: a batch of observations becomes events, and moves what they tell of. Call it inside a write.
+
+One delivery is one Event; projections (session, turns, runs, calls) are part of the same transaction. Any
+order and any number of times: what is known already is recognised by its identity.
+"""
+
+import logging
+import zlib
+from collections.abc import Sequence
+
+from django.db import IntegrityError, OperationalError, connection, transaction
+
+from contextdash.actor import SYSTEM
+from contextdash.clock import from_us
+from contextdash.errors import Refused
+from sessions_app.ingest import activity, calls, rows, turns
+from sessions_app.ingest.observation import Observation, Outcome
+from sessions_app.ingest.rows import CallRow, EventRow, SessionEventRow, SessionRow
+from sessions_app.ingest.state import State
+from sessions_app.models import Quarantined, Session, Turn
+from sessions_app.services.hook_buckets import Counts, add_counts
+from sessions_app.services.hook_events import log_hook_event
+from sessions_app.services.plans import snapshot_plan
+from sessions_app.services.quarantine import refused_row
+from sessions_app.vocabulary import EventKind, HookOutcome, Source
+
+log = logging.getLogger("contextdash.ingest")
+
+ATTEMPTS = 3
+SAME_BYTES_US = 5_000_000
+
+_COUNTED_AS = {
+    Outcome.ACCEPTED: "accepted",
+    Outcome.COUNTED: "accepted",
+    Outcome.DUPLICATE: "duplicate",
+    Outcome.CONFLICT: "refused",
+    Outcome.DELETED_SESSION: "refused",
+}
+
+
+def store(batch: Sequence[Observation]) -> Sequence[Outcome]:
+    """Store deliveries in their order, in bulk; what became of each."""
+    if connection.vendor == "sqlite":
+        return _store(batch)
+    for attempt in range(ATTEMPTS):
+        try:
+            with transaction.atomic():
+                return _store(batch)
+        except (IntegrityError, OperationalError):
+            # Another server process stored the same session, turn or call at this moment: it is known now.
+            if attempt == ATTEMPTS - 1:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _store(batch: Sequence[Observation]) -> Sequence[Outcome]:
+    ledger = [seen for seen in batch if seen.session_id and not seen.stream]
+    state = State(ledger)
+    # After the sessions are locked, so that what another process has just stored is seen.
+    known = rows.known_identities(
+        {one for seen in ledger for one in (seen.identity, seen.earlier_identity) if one}
+    )
+    counts = Counts()
+    refused: list[Quarantined] = []
+    outcomes: list[Outcome] = []
+    for seen in batch:
+        outcome = _outcome(state, seen, known)
+        if outcome == Outcome.ACCEPTED:
+            _accept(state, seen)
+        elif outcome in (Outcome.CONFLICT, Outcome.DELETED_SESSION):
+            refused.append(_refused(seen, outcome))
+        counts.add(seen.delivery.received_us, seen.client, seen.name, _COUNTED_AS[outcome])
+        if outcome == Outcome.ACCEPTED and not seen.known:
+            counts.add(seen.delivery.received_us, seen.client, seen.name, "unknown")
+        outcomes.append(outcome)
+    state.write_back()
+    _capture_plans(
+        state, [seen for seen, out in zip(batch, outcomes, strict=True) if out == Outcome.ACCEPTED]
+    )
+    Quarantined.objects.bulk_create(refused)
+    add_counts(counts)
+    return outcomes
+
+
+def _outcome(state: State, seen: Observation, known: dict[bytes, tuple[bytes, int]]) -> Outcome:
+    if seen.stream:
+        return Outcome.COUNTED
+    if not seen.session_id:
+        return Outcome.ACCEPTED
+    if state.is_deleted(seen):
+        return Outcome.DELETED_SESSION
+    received_us = seen.delivery.received_us
+    found = known.get(seen.identity)
+    if found is None and seen.earlier_identity in known:
+        earlier = known[seen.earlier_identity]
+        found = earlier if abs(received_us - earlier[1]) <= SAME_BYTES_US else None
+    if found is not None:
+        return Outcome.DUPLICATE if found[0] == seen.content else Outcome.CONFLICT
+    known[seen.identity] = (seen.content, received_us)
+    return Outcome.ACCEPTED
+
+
+def _accept(state: State, seen: Observation) -> None:
+    if not seen.session_id:
+        log_hook_event(
+            hook_name=seen.client,
+            event_type=seen.name,
+            outcome=HookOutcome.OK,
+            payload_json=zlib.decompress(seen.payload).decode(),
+            actor=SYSTEM,
+        )
+        return
+    root = state.sessions.get(seen.root_id) or state.create_root(seen)
+    session = root
+    if seen.agent_id:
+        session = state.sessions.get(seen.session_id) or state.create_child(
+            seen, root, seen.session_id, seen.agent_id, seen.agent_name
+        )
+        _touch_parent(state, root, seen)
+    _project(state, root, session, seen)
+
+
+def _project(state: State, root: SessionRow, session: SessionRow, seen: Observation) -> None:
+    activity.reopen(session, seen)
+    late = activity.is_over(session)
+    run = turns.run_for(state, session, seen)
+    event_key = state.next_event_key()
+    call: CallRow | None = None
+    if run is not None:
+        turns.apply(state, session, run, seen)
+        run.last_seq += 1
+    if seen.kind in calls.KINDS:
+        call = calls.apply(state, session, run, seen, event_key, late=late)
+        if seen.spawned_id:
+            _link_child(state, root, call, seen)
+    if seen.kind in activity.ENDS:
+        turns.interrupt_others(state, session, seen)
+        activity.end_children(state, session, seen)
+    if not late:
+        activity.apply(state, session, run, call, seen)
+    activity.describe(state, session, seen)
+    _count(session, seen)
+    state.changed(session)
+    state.events.append(
+        EventRow(
+            key=event_key,
+            session_id=session.key,
+            run_id=None if run is None else run.key,
+            seq=None if run is None else run.last_seq,
+            ordinal=session.ordinal,
+            source=Source.HOOK,
+            client=seen.client,
+            name=seen.name,
+            kind=seen.kind,
+            identity=seen.identity,
+            content=seen.content,
+            occurred_us=seen.occurred_us,
+            received_us=seen.delivery.received_us,
+            payload=seen.payload,
+            payload_size=seen.payload_size,
+            late=late,
+        )
+    )
+    if seen.category:
+        _tell(state, session, seen, event_key)
+
+
+def _count(session: SessionRow, seen: Observation) -> None:
+    session.ordinal += 1
+    session.event_count += 1
+    session.last_us = max(session.last_us, seen.at_us)
+    if seen.at_us < session.started_us:
+        session.started_us = seen.at_us
+        session.started_at = connection.ops.adapt_datetimefield_value(from_us(seen.at_us))
+    if seen.kind != EventKind.SESSION_START:
+        session.started_only = False
+
+
+def _touch_parent(state: State, parent: SessionRow, seen: Observation) -> None:
+    """What a subagent does shows on its parent's page and place in the lists."""
+    parent.ordinal += 1
+    parent.last_us = max(parent.last_us, seen.at_us)
+    parent.started_only = False
+    state.changed(parent)
+
+
+def _tell(state: State, session: SessionRow, seen: Observation, event_key: int) -> None:
+    state.session_events.append(
+        SessionEventRow(
+            session_id=session.key,
+            event_id=event_key,
+            type=seen.name[:60] if seen.kind == EventKind.OTHER else seen.kind,
+            category=seen.category,
+            priority=seen.priority,
+            data=seen.data,
+            occurred_us=seen.at_us,
+        )
+    )
+    if seen.kind in activity.COMPACTION:
+        activity.count_compactions(state, session)
+
+
+def _link_child(state: State, root: SessionRow, call: CallRow, seen: Observation) -> None:
+    child = state.sessions.get(seen.spawned_id)
+    if seen.spawned_id in state.tombstones or (child is not None and child.deleted_at is not None):
+        return
+    if child is None:
+        child = state.create_child(
+            seen, root, seen.spawned_id, seen.spawned_agent_id, seen.spawned_agent_name
+        )
+    call.child_id = child.key
+    child.title = child.title or seen.spawned_title
+    child.model = child.model or seen.spawned_model
+    child.ordinal += 1
+    state.changed(child)
+    if seen.spawned_prompt:
+        Session.objects.filter(key=child.key, user_request=None).update(user_request=seen.spawned_prompt)
+        Turn.objects.filter(session_id=child.key, number=1, prompt="").update(prompt=seen.spawned_prompt)
+
+
+def _capture_plans(state: State, accepted: Sequence[Observation]) -> None:
+    """Versions of plans that were proposed or written; they touch their session, so after it is stored."""
+    for seen in accepted:
+        for plan in seen.plans:
+            row = state.sessions[seen.session_id]
+            try:
+                with transaction.atomic():
+                    snapshot_plan(
+                        session=Session.objects.get(key=row.key),
+                        title=plan.title or None,
+                        path=plan.path,
+                        body=plan.body,
+                        created_by=row.agent_name,
+                        status=plan.status,
+                        actor=SYSTEM,
+                        at=from_us(seen.at_us),
+                    )
+            except Refused as error:
+                log.warning("a plan of session %s was not kept: %s", row.id, error.detail)
+
+
+def _refused(seen: Observation, outcome: Outcome) -> Quarantined:
+    detail = {
+        Outcome.CONFLICT: "The same delivery was stored before with other content.",
+        Outcome.DELETED_SESSION: f"Session {seen.root_id} was deleted; its id is not used again.",
+    }[outcome]
+    return refused_row(
+        client=seen.client,
+        event=seen.name,
+        reason=outcome,
+        detail=detail,
+        body=zlib.decompress(seen.payload),
+        body_size=seen.payload_size,
+        session_id=seen.root_id,
+    )
