@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.contrib.admin.apps import AdminConfig
 from django.core import checks
 from django.db.backends.signals import connection_created
 
@@ -12,3 +13,14 @@ class ContextdashConfig(AppConfig):
 
         connection_created.connect(db.prepare_connection, dispatch_uid="contextdash.db")
         checks.register(db.check_database, checks.Tags.database)
+
+
+class OwnersAdminConfig(AdminConfig):
+    default_site = "contextdash.adminkit.Site"
+
+    def ready(self) -> None:
+        super().ready()
+        from django.contrib import admin
+        from django.contrib.auth.models import Group
+
+        admin.site.unregister(Group)  # roles say what people may do

@@ -25,7 +25,7 @@ INSTALLED_APPS = [
     "sessions_app.apps.SessionsConfig",
     "reviews_app.apps.ReviewsConfig",
     "backlog_app.apps.BacklogConfig",
-    "django.contrib.admin",
+    "contextdash.apps.OwnersAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

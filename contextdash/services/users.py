@@ -1,11 +1,14 @@
 """People: made, given a role, a password, an end."""
 
+import zoneinfo
+from collections.abc import Mapping
+
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 
 from contextdash.actor import SYSTEM, Actor
 from contextdash.errors import Conflict, Forbidden, Invalid
-from contextdash.fields import optional_word, word
+from contextdash.fields import word
 from contextdash.models import User
 from contextdash.models.user import Role, Theme
 from contextdash.services import tokens
@@ -29,7 +32,7 @@ def first_owner() -> User | None:
 
 
 @write
-def create_user(*, username: str, role: str, actor: Actor, first_name: str = "", last_name: str = "") -> User:
+def create_user(*, username: str, role: str, actor: Actor) -> User:
     """A person without a password: a link signs them in (``services.signin.make_link``).
 
     Raises:
@@ -38,47 +41,33 @@ def create_user(*, username: str, role: str, actor: Actor, first_name: str = "",
         Conflict: somebody has that name.
     """
     _owners_only(actor)
-    user = _create(username, role, actor)
-    user.first_name = optional_word(first_name, "first_name", chars=USERNAME_CHARS) or ""
-    user.last_name = optional_word(last_name, "last_name", chars=USERNAME_CHARS) or ""
-    user.save(update_fields=["first_name", "last_name"])
-    return user
+    return _create(username, role, actor)
 
 
 @write
-def change_role(*, user: User, role: str, actor: Actor, reason: str = "") -> User:
-    """Django's own flags, which its admin reads, follow the role.
+def change_user(*, user: User, values: Mapping[str, object], actor: Actor, reason: str = "") -> User:
+    """Set role, is_active, first_name, last_name or email of somebody.
+
+    Django's own flags, which its admin reads, follow the role. Who is not active cannot sign in; their
+    sessions and tokens work no longer.
 
     Raises:
+        Forbidden: the actor is no owner.
+        Invalid: another field is named, or a value is not acceptable.
         Conflict: nobody would be left who manages.
     """
     _owners_only(actor)
-    role = _role(role)
-    if role != user.role:
-        if user.role == Role.OWNER:
-            _another_owner_than(user)
-        _record(user, "role", user.role, role, actor, reason)
-        _set_role(user, role)
-        user.save(update_fields=["role", "is_staff", "is_superuser"])
-        tokens.forget_lookups()
-    return user
-
-
-@write
-def set_active(*, user: User, active: bool, actor: Actor, reason: str = "") -> User:
-    """An inactive person cannot sign in, and neither their sessions nor their tokens work any more.
-
-    Raises:
-        Conflict: nobody would be left who manages.
-    """
-    _owners_only(actor)
-    if active != user.is_active:
-        if not active and user.role == Role.OWNER:
-            _another_owner_than(user)
-        _record(user, "is_active", user.is_active, active, actor, reason)
-        user.is_active = active
-        user.save(update_fields=["is_active"])
-        tokens.forget_lookups()
+    checked = _checked(values)
+    differing = {name: value for name, value in checked.items() if getattr(user, name) != value}
+    manages = user.is_owner and user.is_active
+    if manages and (differing.get("role", Role.OWNER) != Role.OWNER or not differing.get("is_active", True)):
+        _another_owner_than(user)
+    for name, value in differing.items():
+        _record(user, name, getattr(user, name), value, actor, reason)
+        setattr(user, name, value)
+    _follow_role(user)
+    user.save(update_fields=[*differing, "is_staff", "is_superuser"])
+    tokens.forget_lookups()
     return user
 
 
@@ -89,8 +78,6 @@ def change_profile(*, user: User, time_zone: str, theme: str, actor: Actor) -> U
     Raises:
         Invalid: no such zone or theme.
     """
-    import zoneinfo
-
     if time_zone and time_zone not in zoneinfo.available_timezones():
         raise Invalid("time_zone must be a name such as Europe/Berlin, or empty.", field="time_zone")
     if theme not in Theme.values:
@@ -132,16 +119,32 @@ def _create(username: str, role: str, actor: Actor) -> User:
         raise Invalid(" ".join(error.messages), field="username") from error
     if User.objects.filter(username__iexact=user.username).exists():
         raise Conflict(f"There is a person called {user.username} already.", field="username")
-    _set_role(user, _role(role))
+    user.role = _role(role)
+    _follow_role(user)
     user.set_unusable_password()
     user.save()
     _record(user, "created", None, user.role, actor)
     return user
 
 
-def _set_role(user: User, role: Role) -> None:
-    user.role = role
-    user.is_staff = user.is_superuser = role == Role.OWNER
+def _checked(values: Mapping[str, object]) -> dict[str, object]:
+    checked: dict[str, object] = {}
+    for name, value in values.items():
+        if name == "role":
+            checked[name] = _role(str(value))
+        elif name == "is_active":
+            checked[name] = bool(value)
+        elif name in ("first_name", "last_name"):
+            checked[name] = word(str(value or ""), name, chars=USERNAME_CHARS, required=False)
+        elif name == "email":
+            checked[name] = word(str(value or ""), name, chars=254, required=False)
+        else:
+            raise Invalid(f"{name} of a person cannot be changed.", field=name)
+    return checked
+
+
+def _follow_role(user: User) -> None:
+    user.is_staff = user.is_superuser = user.role == Role.OWNER
 
 
 def _role(text: str) -> Role:
