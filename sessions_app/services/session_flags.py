@@ -49,7 +49,7 @@ def delete_session(
         return session
     at = clock.now()
     changed = _change(session, {"deleted_at": at}, actor, why, expected_version)
-    children = _descendants(session)
+    children = [child for child in _descendants(session) if child.deleted_at is None]
     Session.objects.filter(key__in=[child.key for child in children]).update(deleted_at=at)
     for gone in [session, *children]:
         Tombstone.objects.update_or_create(
