@@ -8,9 +8,13 @@ from django.core.wsgi import get_wsgi_application
 from contextdash import db, serving
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "contextdash.settings")
-application = get_wsgi_application()
+django = get_wsgi_application()
 
-from contextdash.writer import writer  # noqa: E402 - it needs the settings
+# These need the settings.
+from contextdash.shortpath import short_path  # noqa: E402
+from contextdash.writer import writer  # noqa: E402
+
+application = short_path(django)
 
 db.leave_checkpoints_to_the_writer()
 writer.start()

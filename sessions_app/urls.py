@@ -1,8 +1,20 @@
 from django.urls import URLPattern, path
 
-from sessions_app.views import decisions, hooks, messages, mistakes, panels, plans, session, sessions
+from sessions_app.views import (
+    decisions,
+    deliveries,
+    hooks,
+    messages,
+    mistakes,
+    panels,
+    plans,
+    session,
+    sessions,
+)
 
 urlpatterns: list[URLPattern] = [
+    path("api/v1/hooks/<str:client>", deliveries.deliver, name="deliver"),
+    path("api/v1/hooks/<str:client>/<str:event>", deliveries.deliver, name="deliver_event"),
     path("sessions/", sessions.session_list, name="sessions"),
     path("sessions/<str:session_id>/pin/", sessions.pin, name="session_pin"),
     path("sessions/<str:session_id>/archive/", sessions.archive, name="session_archive"),

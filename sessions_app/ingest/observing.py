@@ -2,13 +2,14 @@
 
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
 import msgspec
 
-from contextdash.cleaning import cut_and_tell, one_line
+from contextdash.cleaning import clean, cut_and_tell, one_line
+from contextdash.clock import parse_us
 from contextdash.decoding import decode_json
 from contextdash.errors import Malformed, NotFound
 from contextdash.ids import child_session_id, digest16, session_id
@@ -40,6 +41,25 @@ def known_client(client: str) -> str:
     return client
 
 
+def delivery_of(facts: Mapping[str, object], *, received_us: int, owner_id: int | None) -> Delivery:
+    """What the hook client tells besides the body: delivery_id, captured_at, host, root, remote, branch."""
+
+    def fact(name: str) -> str:
+        value = facts.get(name)
+        return mask(clean(value)) if isinstance(value, str) and value else ""
+
+    return Delivery(
+        received_us=received_us,
+        captured_us=parse_us(facts.get("captured_at")),
+        delivery_id=fact("delivery_id"),
+        host=one_line(fact("host"), 255),
+        root=fact("root"),
+        remote=fact("remote"),
+        branch=one_line(fact("branch"), 255),
+        owner_id=owner_id,
+    )
+
+
 def observe(raw: bytes, *, client: str, delivery: Delivery, event: str = "") -> Observation:
     """What one body means. ``event`` is the name in the address, for clients that tell it nowhere else.
 
@@ -50,7 +70,7 @@ def observe(raw: bytes, *, client: str, delivery: Delivery, event: str = "") -> 
     if not isinstance(sent, dict):
         raise Malformed("The body must be a JSON object.")
     reader: Any = CLIENTS.get(client, generic)
-    name = one_line(reader.event_name(sent) or event, NAME_CHARS)
+    name = one_line(reader.event_name(sent) or clean(event), NAME_CHARS)
     if not name:
         raise Malformed("The body names no event (hook_event_name), nor does the address.")
     seen = Observation(client=client, name=name, delivery=delivery)
