@@ -1,15 +1,23 @@
 """The JSON API's root: mounts every app's router and turns refusals into answers."""
 
-from typing import Any
-
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
+from backlog_app.api.backlog import router as backlog
+from backlog_app.api.sprints import router as sprints
 from contextdash import __version__
 from contextdash.apianswers import RETRY_AFTER_SECONDS, refusal
-from contextdash.apikit import Bearer, Browser, TolerantParser, Unauthenticated, docs_access
+from contextdash.apikit import (
+    Bearer,
+    Browser,
+    TolerantParser,
+    Unauthenticated,
+    docs_access,
+    not_valid,
+)
 from contextdash.errors import Busy, Refused
+from contextdash.ingest_api import router as ingest
 from reviews_app.api import router as reviews
 from sessions_app.api.decisions import router as decisions
 from sessions_app.api.hook_events import router as hook_events
@@ -32,6 +40,7 @@ api = NinjaAPI(
 
 api.add_router("", places)
 api.add_router("", ledger)
+api.add_router("", ingest)
 api.add_router("sessions", sessions)
 api.add_router("messages", messages)
 api.add_router("plans", plans)
@@ -39,6 +48,8 @@ api.add_router("decisions", decisions)
 api.add_router("mistakes", mistakes)
 api.add_router("hook-events", hook_events)
 api.add_router("reviews", reviews)
+api.add_router("backlog", backlog)
+api.add_router("sprints", sprints)
 
 
 @api.exception_handler(Refused)
@@ -53,11 +64,7 @@ def _refused(request: HttpRequest, error: Refused) -> HttpResponse:
 
 @api.exception_handler(ValidationError)
 def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    first: dict[str, Any] = error.errors[0]
-    # The first two parts say where ninja found it (body, payload); the rest is the caller's own name.
-    place = [str(part) for part in first.get("loc", ()) if part not in ("body", "query", "path", "payload")]
-    field = ".".join(place[:8])[:200]
-    return refusal(422, "invalid", f"{field or 'The body'}: {first.get('msg', 'not valid')}", field or None)
+    return _refused(request, not_valid(error.errors))
 
 
 @api.exception_handler(AuthenticationError)

@@ -1,4 +1,4 @@
-"""What every endpoint of the JSON API shares: who calls, what they may, how bodies are read and lists made."""
+"""What every endpoint of the JSON API shares: who calls, what they may, how bodies and lists look."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -8,6 +8,7 @@ from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.db import models
 from django.http import HttpRequest, HttpResponse
+from django.utils.datastructures import MultiValueDict
 from ninja import Schema
 from ninja.parser import Parser
 from ninja.security import HttpBearer
@@ -16,6 +17,7 @@ from pydantic import ConfigDict, Field
 
 from contextdash import decoding
 from contextdash.actor import Actor
+from contextdash.cleaning import clean
 from contextdash.errors import Forbidden, Invalid, Malformed, Refused, Stale, UnsupportedMedia
 from contextdash.ids import digest16
 from contextdash.limits import PAGE_ROWS
@@ -99,10 +101,16 @@ def _announced_length(request: HttpRequest) -> int | None:
 
 
 class TolerantParser(Parser):
-    """Bodies of writers are decoded as those of hooks are: what no database can store is replaced."""
+    """Bodies and queries are decoded as those of hooks are: what no database takes is replaced."""
 
     def parse_body(self, request: HttpRequest) -> Any:
         return decoding.decode_json(request.body)
+
+    def parse_querydict(
+        self, data: MultiValueDict[str, Any], list_fields: list[str], request: HttpRequest
+    ) -> dict[str, Any]:
+        told = super().parse_querydict(data, list_fields, request)
+        return {name: clean(value) if isinstance(value, str) else value for name, value in told.items()}
 
 
 def docs_access(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -164,6 +172,17 @@ class PatchBody(Body):
 
     def values(self) -> dict[str, Any]:
         return self.model_dump(exclude_unset=True, exclude={"reason"})
+
+
+def not_valid(errors: Sequence[Mapping[str, Any]]) -> Invalid:
+    """The first of pydantic's errors, by the caller's own name of the field."""
+    place = [str(part) for part in errors[0].get("loc", ()) if part not in _NINJA_PLACES]
+    field = ".".join(place[:8])[:200]
+    return Invalid(f"{field or 'The body'}: {errors[0].get('msg', 'not valid')}", field=field or None)
+
+
+_NINJA_PLACES = ("body", "query", "path", "payload")
+"""Where ninja found a value: no part of its name."""
 
 
 def listed[M: models.Model](page: Page[M], out: Callable[[M], Mapping[str, Any]]) -> dict[str, Any]:

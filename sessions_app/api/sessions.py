@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from ninja import Query, Router, Status
 from pydantic import Field
 
+from contextdash.actor import Actor
 from contextdash.apikit import Body, Paging, PatchBody, allow, listed, once, required_if_match
 from contextdash.models.token import Scope
 from sessions_app.api.outs import PurgeOut, SessionList, SessionOut, purge_out, session_item, session_out
@@ -72,6 +73,12 @@ class SessionQuery(Paging):
     q: str = Field("", max_length=500, description="In the title or request, or the beginning of an id.")
 
 
+def ensured(actor: Actor, payload: EnsureIn) -> tuple[Session, bool]:
+    told = {name: value for name, value in payload.model_dump(include=TOLD).items() if value is not None}
+    project = project_of_slug(payload.project)
+    return ensure_session(actor=actor, session_id=payload.session_id, project=project, told=told)
+
+
 @router.post("/ensure", response={200: SessionOut, 201: SessionOut})
 def ensure(request: HttpRequest, payload: EnsureIn) -> Status[Any]:
     """The session of that id, made when it is unknown; what is told fills what was not known yet."""
@@ -80,9 +87,7 @@ def ensure(request: HttpRequest, payload: EnsureIn) -> Status[Any]:
 
     def create() -> Session:
         nonlocal made
-        told = {name: value for name, value in payload.model_dump(include=TOLD).items() if value is not None}
-        project = project_of_slug(payload.project)
-        session, made = ensure_session(actor=actor, session_id=payload.session_id, project=project, told=told)
+        session, made = ensured(actor, payload)
         return session
 
     session = once(request, actor, Session, create)
