@@ -72,8 +72,10 @@ def change_user(*, user: User, values: Mapping[str, object], actor: Actor, reaso
 
 
 @write
-def change_profile(*, user: User, time_zone: str, theme: str, actor: Actor) -> User:
-    """What people set for themselves, viewers too.
+def change_profile(
+    *, user: User, time_zone: str, theme: str, actor: Actor, display_name: str | None = None
+) -> User:
+    """What people set for themselves, viewers too; without ``display_name`` the name stays.
 
     Raises:
         Invalid: no such zone or theme.
@@ -83,7 +85,10 @@ def change_profile(*, user: User, time_zone: str, theme: str, actor: Actor) -> U
     if theme not in Theme.values:
         raise Invalid(f"theme must be one of {', '.join(Theme.values)}.", field="theme")
     user.time_zone, user.theme = time_zone, theme
-    user.save(update_fields=["time_zone", "theme"])
+    if display_name is not None:
+        user.first_name = word(display_name, "display_name", chars=USERNAME_CHARS, required=False)
+        user.last_name = ""
+    user.save(update_fields=["time_zone", "theme", "first_name", "last_name"])
     return user
 
 
