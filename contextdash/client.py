@@ -242,13 +242,11 @@ class Client:
 
     def _only_live_session(self) -> str | None:
         place = _place()
-        rows = self._get("sessions", status="active", limit=LIVE_SESSIONS)["items"]
-        here = [
-            str(row["id"])
-            for row in rows
-            if row["activity"] != "ended" and (row["host"], row["workspace"]) == (place.host, place.root)
-        ]
-        return here[0] if len(here) == 1 else None
+        rows = self._get(
+            "sessions", status="active", host=place.host, workspace=place.root, limit=LIVE_SESSIONS
+        )["items"]
+        live = [str(row["id"]) for row in rows if row["activity"] != "ended"]
+        return live[0] if len(live) == 1 else None
 
     def _new_session(self) -> str:
         made = str(self.ensure()["id"])

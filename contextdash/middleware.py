@@ -129,8 +129,7 @@ class AnswerRefusals:
         elif wants_fragment(request):
             response = _line(exception.detail, exception.status)
         else:
-            context = {"detail": exception.detail, "status": exception.status}
-            response = _page("errors/refused.html", exception.status, context)
+            response = _page("errors/refused.html", exception.status, {"refused": exception})
         if isinstance(exception, Busy):
             response["Retry-After"] = RETRY_AFTER_SECONDS
         return response

@@ -7,7 +7,6 @@ from contextdash.api import api
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("contextdash.pages.urls")),
-    path("", include("contextdash.pages.auth")),
     path("", include("sessions_app.urls")),
     path("", include("reviews_app.urls")),
     path("", include("backlog_app.urls")),

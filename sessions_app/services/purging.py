@@ -40,6 +40,8 @@ def _open(*, session: Session, actor: Actor, reason: str) -> Purge:
 @write
 def _erase_slice(*, purge: Purge, session: Session) -> int:
     keys = list(Event.objects.filter(session=session).values_list("key", flat=True)[:SLICE_EVENTS])
+    if not keys:
+        return 0
     # Raw: what referred to an event stays and Django has nothing to collect.
     erased = Event.objects.filter(key__in=keys)._raw_delete(using="default")
     Purge.objects.filter(pk=purge.pk).update(events_deleted=F("events_deleted") + erased)
