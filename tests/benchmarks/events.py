@@ -9,47 +9,12 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-WORDS = tuple(
-    [
-        "refactor",
-        "migration",
-        "handler",
-        "queue",
-        "index",
-        "session",
-        "token",
-        "parser",
-        "timeline",
-        "agent",
-        "handoff",
-        "plan",
-        "decision",
-        "lesson",
-        "review",
-        "sprint",
-        "backlog",
-        "webhook",
-        "retry",
-        "timeout",
-        "cursor",
-        "snapshot",
-        "budget",
-        "cache",
-        "deploy",
-        "branch",
-        "commit",
-        "merge",
-        "lint",
-        "pytest",
-        "django",
-        "sqlite",
-        "postgres",
-        "wal",
-        "lock",
-        "busy",
-        "schema",
-    ]
+_TEXT = (
+    "refactor migration handler queue index session token parser timeline agent handoff plan decision "
+    "lesson review sprint backlog webhook retry timeout cursor snapshot budget cache deploy branch commit "
+    "merge lint pytest django sqlite postgres wal lock busy schema"
 )
+WORDS = _TEXT.split()
 TOOLS = ("Bash", "Read", "Edit", "Grep", "Task")
 
 
