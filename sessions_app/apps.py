@@ -9,8 +9,9 @@ class SessionsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from sessions_app import ledger_guard, panels
+        from sessions_app import ledger_guard, panels, panels_memory
 
         panels.register()
+        panels_memory.register()
         post_migrate.connect(ledger_guard.install, sender=self, dispatch_uid="sessions_app.ledger_guard")
         checks.register(ledger_guard.check_installed, checks.Tags.database)

@@ -38,6 +38,11 @@ class HookEvent(models.Model):
     def __str__(self) -> str:
         return f"{self.hook_name} {self.outcome}"
 
+    @property
+    def duration_us(self) -> int | None:
+        """None where it was not told, or by a wrong clock."""
+        return self.duration_ms * 1000 if self.duration_ms > 0 else None
+
 
 class HookBucket(models.Model):
     """Deliveries of 15 minutes (UTC) by client and event: what the Hooks page counts."""

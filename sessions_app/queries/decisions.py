@@ -1,7 +1,7 @@
 """The decision log: by time, by topic, its chains and its contradictions."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -99,21 +99,15 @@ def decision_of(pk: int) -> Decision:
 
 def chains(decisions: Iterable[Decision], steps: int = CHAIN_STEPS) -> dict[int, list[Decision]]:
     """For each decision, what it superseded, and what that had superseded, newest first."""
-    ends = {decision.pk: decision.pk for decision in decisions}
-    found: dict[int, list[Decision]] = {}
-    step = set(ends)
+    wanted = [decision.pk for decision in decisions]
+    earlier: dict[int, list[Decision]] = defaultdict(list)
+    step = set(wanted)
     for _ in range(steps):
-        if not step:
-            break
-        rows = with_starts(Decision.objects.filter(superseded_by__in=step), 200, "choice", "rationale")
-        step = set()
-        for row in rows.order_by("-ts", "-id"):
-            if row.pk in ends or row.superseded_by_id is None:
-                continue
-            ends[row.pk] = ends[row.superseded_by_id]
-            found.setdefault(ends[row.pk], []).append(row)
-            step.add(row.pk)
-    return found
+        rows = list(_superseded_by(step)) if step else []
+        step = {row.pk for row in rows} - earlier.keys() - set(wanted)
+        for row in rows:
+            earlier[row.superseded_by_id or 0].append(row)
+    return {pk: found for pk in wanted if (found := _followed(pk, earlier, steps))}
 
 
 def contradictions(project: str | None) -> list[Contradiction]:
@@ -168,6 +162,20 @@ def log_version() -> str:
     """Changes with every new decision and every change of one."""
     newest = Decision.objects.order_by("-id").values_list("id", flat=True).first() or 0
     return f"{newest}.{newest_change()}"
+
+
+def _superseded_by(pks: set[int]) -> QuerySet[Decision]:
+    return with_starts(Decision.objects.filter(superseded_by__in=pks), 200, "choice", "rationale")
+
+
+def _followed(pk: int, earlier: Mapping[int, Sequence[Decision]], steps: int) -> list[Decision]:
+    found: list[Decision] = []
+    step = [pk]
+    for _ in range(steps):
+        rows = [row for later in step for row in earlier.get(later, ())]
+        found += rows
+        step = [row.pk for row in rows]
+    return sorted(found, key=lambda row: (row.ts, row.pk), reverse=True)
 
 
 def _in_conflict(project: str | None) -> QuerySet[Decision]:

@@ -2,26 +2,46 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q
 
 from contextdash.queries.history import newest_change
 from sessions_app.models import AgentMessage, Session
 from sessions_app.queries.texts import with_starts
 from sessions_app.vocabulary import MessageRole
 
-MESSAGE_CHARS = 10_000
-"""What the messages panel shows of one message; the rest is on a page of its own."""
+MESSAGE_CHARS = 2_000
+"""What the messages panel shows of one message; a longer one has a page of its own."""
 OPEN_HANDOFFS = 500
 """How many of the newest unacknowledged hand-offs are looked at, so that old ones cost nothing."""
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    message: AgentMessage
+    long: bool
+    """Its ``content_start`` is not all of it."""
+    answered: bool
+    """Its target wrote later in the session."""
+
+    @property
+    def unread(self) -> bool:
+        """A hand-off that nobody answered or acknowledged."""
+        message = self.message
+        handed = message.role == MessageRole.HANDOFF and bool(message.target)
+        return handed and message.acknowledged_at is None and not self.answered
+
+
+@dataclass(frozen=True, slots=True)
 class Thread:
-    messages: Sequence[AgentMessage]
-    """Newest first; a hand-off carries ``answered``, whether its target wrote later in the session."""
+    entries: Sequence[Entry]
+    """Newest first."""
     more: bool
-    unread: int
+
+    @property
+    def unread(self) -> int:
+        return sum(entry.unread for entry in self.entries)
 
 
 def open_handoffs(
@@ -36,8 +56,8 @@ def open_handoffs(
         .order_by("-ts", "-id")
         .values("id")[:OPEN_HANDOFFS]
     )
-    rows = _with_answered(AgentMessage.objects.filter(id__in=newest, session__deleted_at=None))
-    rows = rows.filter(answered=False).exclude(target=None).exclude(target="")
+    rows = AgentMessage.objects.filter(~_answered(), id__in=newest, session__deleted_at=None)
+    rows = rows.exclude(target=None).exclude(target="")
     if project:
         rows = rows.filter(session__project__slug=project)
     if target:
@@ -48,21 +68,11 @@ def open_handoffs(
 
 def thread(session: Session, *, limit: int) -> Thread:
     """The newest messages of a session."""
-    rows = _with_answered(AgentMessage.objects.filter(session=session)).select_related("acknowledged_by")
-    found = list(with_starts(rows, MESSAGE_CHARS, "content").order_by("-ts", "-id")[: limit + 1])
-    messages = found[:limit]
-    return Thread(messages=messages, more=len(found) > limit, unread=sum(is_unread(row) for row in messages))
-
-
-def is_unread(message: AgentMessage) -> bool:
-    """Of a row that carries ``answered``."""
-    answered: bool = message.answered  # type: ignore[attr-defined]  # annotated by _with_answered
-    return bool(
-        message.role == MessageRole.HANDOFF
-        and message.target
-        and message.acknowledged_at is None
-        and not answered
-    )
+    rows = AgentMessage.objects.filter(session=session).select_related("acknowledged_by")
+    rows = with_starts(rows.annotate(answered=_answered()), MESSAGE_CHARS, "content")
+    found = list(rows.order_by("-ts", "-id")[: limit + 1])
+    entries = [_entry(row) for row in found[:limit]]
+    return Thread(entries, more=len(found) > limit)
 
 
 def inbox_version() -> str:
@@ -71,8 +81,11 @@ def inbox_version() -> str:
     return f"{newest}.{newest_change()}"
 
 
-def _with_answered(rows: QuerySet[AgentMessage]) -> QuerySet[AgentMessage]:
-    later = AgentMessage.objects.filter(session=OuterRef("session"), agent_name=OuterRef("target")).filter(
-        Q(ts__gt=OuterRef("ts")) | Q(ts=OuterRef("ts"), id__gt=OuterRef("id"))
-    )
-    return rows.annotate(answered=Exists(later))
+def _entry(row: Any) -> Entry:
+    """Of a row that carries ``answered`` and ``content_start``."""
+    return Entry(row, long=len(row.content_start) > MESSAGE_CHARS, answered=row.answered)
+
+
+def _answered() -> Exists:
+    later = AgentMessage.objects.filter(session=OuterRef("session"), agent_name=OuterRef("target"))
+    return Exists(later.filter(Q(ts__gt=OuterRef("ts")) | Q(ts=OuterRef("ts"), id__gt=OuterRef("id"))))
