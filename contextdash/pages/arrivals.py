@@ -20,15 +20,11 @@ REFUSALS = 5
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What one client delivered in WINDOW; ``last_us`` is None while nothing has come."""
+    """What one client delivered in WINDOW."""
 
     name: str
-    client: hooks.Client | None
-    last_event: str = ""
-
-    @property
-    def last_us(self) -> int | None:
-        return self.client.last_us if self.client else None
+    client: hooks.Client
+    last_event: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +33,9 @@ class Sizes:
     log: int
 
 
-def arrivals(expected: str) -> list[Arrival]:
-    """Every client that has delivered, the newest first; the expected one leads while it is waited for."""
-    found = [
+def arrivals() -> list[Arrival]:
+    """Every client that has delivered, the newest first."""
+    return [
         Arrival(
             name=NAMES.get(client.name, client.name),
             client=client,
@@ -47,9 +43,6 @@ def arrivals(expected: str) -> list[Arrival]:
         )
         for client in hooks.deliveries(WINDOW)
     ]
-    if not any(arrival.client and arrival.client.name == expected for arrival in found):
-        found.insert(0, Arrival(name=NAMES[expected], client=None))
-    return found
 
 
 def tokens_of(user: User) -> QuerySet[Token]:

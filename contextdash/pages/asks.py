@@ -32,6 +32,8 @@ class Ask:
     note: str
     detail: str = ""
     code: str = ""
+    """What the agent wants to run, or was running."""
+    path: str = ""
     agent: str = ""
     severity: str = ""
     session: Session | None = None
@@ -40,16 +42,21 @@ class Ask:
 
 
 def asks(project: str | None) -> Sequence[Ask]:
-    """Who waits longest last: what just began to wait is what an agent stands still for."""
-    rows = [
-        *map(_session, needs.sessions(project).order_by("-last_us", "-key")[:EACH_KIND]),
-        *map(_handoff, needs.handoffs(project)[:EACH_KIND]),
+    """First whom an agent stands still for, longest wait first; then findings, worst first; then the rest."""
+    by_wait = sorted(map(_session, needs.sessions(project).order_by("-last_us", "-key")[:EACH_KIND]), key=_at)
+    return [
+        *(ask for ask in by_wait if ask.session),
+        *sorted(map(_handoff, needs.handoffs(project)[:EACH_KIND]), key=_at),
         *_findings(project),
+        *(ask for ask in by_wait if not ask.session),
         *map(_hook, failing.reports().failing),
         *_conflicts(project),
-        *map(_story, needs.stories(project).order_by("-changed_at", "-id")[:EACH_KIND]),
+        *map(_story, needs.stories(project).order_by("priority", "changed_at", "id")[:EACH_KIND]),
     ]
-    return sorted(rows, key=lambda ask: ask.at, reverse=True)
+
+
+def _at(ask: Ask) -> datetime:
+    return ask.at
 
 
 def _session(session: Session) -> Ask:
@@ -95,7 +102,6 @@ def _handoff(message: AgentMessage) -> Ask:
 
 
 def _findings(project: str | None) -> Iterator[Ask]:
-    """The worst finding of each diff stands for the others."""
     rows = with_starts(needs.findings(project), 600, "finding")
     found = rows.order_by("open_rank", "-ts", "-id")[:EACH_KIND]
     for review in found:
@@ -110,7 +116,7 @@ def _finding(review: Review) -> Ask:
         url=place("review", review.pk),
         at=review.ts,
         note="open, keeps the gate shut" if review.diff_key else "open",
-        code=_line(review.target, DETAIL_CHARS),
+        path=_line(review.target, DETAIL_CHARS),
         agent=review.reviewer_agent,
         severity=review.severity,
     )

@@ -63,7 +63,7 @@ def _context(request: HttpRequest, form: TokenForm, secret: str = "") -> dict[st
     client = request.GET.get("client", "claude-code")
     base = request.build_absolute_uri("/").rstrip("/").replace("//localhost", "//127.0.0.1")
     made = snippet(client, base=base, secret=secret)
-    person = _person(request)
+    came = arrivals.arrivals()
     return {
         "nav": "connect",
         "form": form,
@@ -74,8 +74,9 @@ def _context(request: HttpRequest, form: TokenForm, secret: str = "") -> dict[st
             {"title": NAMES.get(name, name), "url": f"?client={name}#hooks", "current": name == made.client}
             for name in CLIENTS
         ],
-        "arrivals": arrivals.arrivals(made.client),
-        "tokens": arrivals.tokens_of(person)[: arrivals.TOKENS],
+        "arrivals": came,
+        "first": next((arrival for arrival in came if arrival.client.name == made.client), None),
+        "tokens": arrivals.tokens_of(_person(request))[: arrivals.TOKENS],
         "refusals": arrivals.refusals(),
         "sizes": arrivals.sizes(),
     }

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Sum
 from django.utils import timezone
 
-from backlog_app.models import BacklogItem, Sprint, StoryStatus
+from backlog_app.models import BacklogItem, Sprint, SprintState, StoryStatus
 from backlog_app.queries.filters import current_sprint
 from contextdash import clock
 from contextdash.pages import failing
@@ -105,6 +105,8 @@ def chart() -> Chart:
 
 def sprint_now(project: str | None) -> SprintNow | None:
     sprint = current_sprint(project or "")
+    if sprint is None and not project:
+        sprint = Sprint.objects.filter(state=SprintState.ACTIVE).order_by("-id").first()
     if sprint is None:
         return None
     rows = BacklogItem.objects.filter(sprint=sprint, deleted_at=None).order_by()

@@ -22,10 +22,12 @@ def today(request: HttpRequest) -> HttpResponse:
     if (same := live.unchanged(request, version)) is not None:
         return same
     project = request.GET.get("project", "").strip()[:100] or None
+    rows = asks.asks(project)
     context: dict[str, Any] = {
         "nav": "today",
         "today": timezone.localtime(clock.now()),
-        "asks": asks.asks(project),
+        "asks": rows,
+        "oldest": min((ask.at for ask in rows), default=None),
         "needs": needs.count(project),
         "working": _working(project),
         "at_work": needs.working_count(project),
