@@ -34,13 +34,11 @@ def priority(value: int | float | str | None) -> tuple[int, str]:
     """(1 to 5, what was sent where that is something else): 9 is ordered as 5, "urgent" as the default."""
     if value is None:
         return PRIORITY_DEFAULT, ""
-    sent = word(str(value), "priority")
-    digits = sent.upper().removeprefix("P")
+    whole = isinstance(value, float) and value.is_integer()
+    sent = word(str(int(value) if whole else value), "priority")
     try:
-        number = int(digits) if len(digits) <= 20 else None
+        number = int(sent.upper().removeprefix("P"))
     except ValueError:
-        number = None
-    if number is None:
         return PRIORITY_DEFAULT, sent
     return (number, "") if 1 <= number <= 5 else (max(1, min(5, number)), sent)
 

@@ -5,233 +5,429 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('sessions_app', '0001_initial'),
+        ("sessions_app", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='BoardClock',
+            name="BoardClock",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('version', models.BigIntegerField(default=0)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("version", models.BigIntegerField(default=0)),
             ],
             options={
-                'db_table': 'board_clock',
+                "db_table": "board_clock",
             },
         ),
         migrations.CreateModel(
-            name='Sprint',
+            name="Sprint",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=200)),
-                ('goal', models.TextField(blank=True, default='')),
-                ('state', models.CharField(choices=[('planned', 'Planned'), ('active', 'Active'), ('closed', 'Closed')], default='planned', max_length=20)),
-                ('starts_on', models.DateField(blank=True, null=True)),
-                ('ends_on', models.DateField(blank=True, null=True)),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('closed_at', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField()),
-                ('version', models.PositiveIntegerField(default=1)),
-                ('project', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.DB_SET_NULL, to='sessions_app.project')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=200)),
+                ("goal", models.TextField(blank=True, default="")),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("planned", "Planned"), ("active", "Active"), ("closed", "Closed")],
+                        default="planned",
+                        max_length=20,
+                    ),
+                ),
+                ("starts_on", models.DateField(blank=True, null=True)),
+                ("ends_on", models.DateField(blank=True, null=True)),
+                ("started_at", models.DateTimeField(blank=True, null=True)),
+                ("closed_at", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField()),
+                ("version", models.PositiveIntegerField(default=1)),
+                (
+                    "project",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.DB_SET_NULL,
+                        to="sessions_app.project",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'sprints',
-                'ordering': ['-id'],
+                "db_table": "sprints",
+                "ordering": ["-id"],
             },
         ),
         migrations.CreateModel(
-            name='BacklogItem',
+            name="BacklogItem",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('story', models.TextField()),
-                ('acceptance_criteria', models.TextField(blank=True)),
-                ('status', models.CharField(default='todo', max_length=200)),
-                ('assigned_agent', models.CharField(blank=True, help_text="An agent's or a person's name.", max_length=200, null=True)),
-                ('priority', models.PositiveSmallIntegerField(default=3, help_text='1 high to 5 low.')),
-                ('priority_sent', models.CharField(blank=True, default='', help_text='As sent, where it is none of 1 to 5.', max_length=200)),
-                ('estimate', models.PositiveSmallIntegerField(blank=True, help_text='Points.', null=True)),
-                ('labels', models.JSONField(blank=True, default=list)),
-                ('rank', models.CharField(max_length=255)),
-                ('criteria_total', models.PositiveIntegerField(default=0)),
-                ('criteria_met', models.PositiveIntegerField(default=0)),
-                ('ts', models.DateTimeField(help_text='When it was written down.')),
-                ('changed_at', models.DateTimeField()),
-                ('started_at', models.DateTimeField(blank=True, help_text='First in progress.', null=True)),
-                ('done_at', models.DateTimeField(blank=True, null=True)),
-                ('deleted_at', models.DateTimeField(blank=True, null=True)),
-                ('version', models.PositiveIntegerField(default=1)),
-                ('epic', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.DB_SET_NULL, related_name='children', to='backlog_app.backlogitem')),
-                ('project', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.DB_SET_NULL, to='sessions_app.project')),
-                ('session', models.ForeignKey(blank=True, db_column='session_id', help_text='Where it was written down.', null=True, on_delete=django.db.models.deletion.DB_SET_NULL, related_name='stories', to='sessions_app.session', to_field='id')),
-                ('sprint', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.DB_SET_NULL, related_name='stories', to='backlog_app.sprint')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("story", models.TextField()),
+                ("acceptance_criteria", models.TextField(blank=True)),
+                ("status", models.CharField(default="todo", max_length=200)),
+                (
+                    "assigned_agent",
+                    models.CharField(
+                        blank=True, help_text="An agent's or a person's name.", max_length=200, null=True
+                    ),
+                ),
+                ("priority", models.PositiveSmallIntegerField(default=3, help_text="1 high to 5 low.")),
+                (
+                    "priority_sent",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        help_text="As sent, where it is none of 1 to 5.",
+                        max_length=200,
+                    ),
+                ),
+                ("estimate", models.PositiveSmallIntegerField(blank=True, help_text="Points.", null=True)),
+                ("labels", models.JSONField(blank=True, default=list)),
+                ("rank", models.CharField(max_length=255)),
+                ("criteria_total", models.PositiveIntegerField(default=0)),
+                ("criteria_met", models.PositiveIntegerField(default=0)),
+                ("ts", models.DateTimeField(help_text="When it was written down.")),
+                ("changed_at", models.DateTimeField()),
+                ("started_at", models.DateTimeField(blank=True, help_text="First in progress.", null=True)),
+                ("done_at", models.DateTimeField(blank=True, null=True)),
+                ("deleted_at", models.DateTimeField(blank=True, null=True)),
+                ("version", models.PositiveIntegerField(default=1)),
+                (
+                    "epic",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.DB_SET_NULL,
+                        related_name="children",
+                        to="backlog_app.backlogitem",
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.DB_SET_NULL,
+                        to="sessions_app.project",
+                    ),
+                ),
+                (
+                    "session",
+                    models.ForeignKey(
+                        blank=True,
+                        db_column="session_id",
+                        help_text="Where it was written down.",
+                        null=True,
+                        on_delete=django.db.models.deletion.DB_SET_NULL,
+                        related_name="stories",
+                        to="sessions_app.session",
+                        to_field="id",
+                    ),
+                ),
+                (
+                    "sprint",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.DB_SET_NULL,
+                        related_name="stories",
+                        to="backlog_app.sprint",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'sprint_backlog',
-                'ordering': ['status', 'rank', 'id'],
+                "db_table": "sprint_backlog",
+                "ordering": ["status", "rank", "id"],
             },
         ),
         migrations.CreateModel(
-            name='StoryComment',
+            name="StoryComment",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('author', models.CharField(help_text="An agent's or a person's name.", max_length=200)),
-                ('body', models.TextField()),
-                ('ts', models.DateTimeField()),
-                ('story', models.ForeignKey(on_delete=django.db.models.deletion.DB_CASCADE, related_name='comments', to='backlog_app.backlogitem')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("author", models.CharField(help_text="An agent's or a person's name.", max_length=200)),
+                ("body", models.TextField()),
+                ("ts", models.DateTimeField()),
+                (
+                    "story",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.DB_CASCADE,
+                        related_name="comments",
+                        to="backlog_app.backlogitem",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'story_comments',
-                'ordering': ['ts', 'id'],
+                "db_table": "story_comments",
+                "ordering": ["ts", "id"],
             },
         ),
         migrations.CreateModel(
-            name='StoryLink',
+            name="StoryLink",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('session', 'Session'), ('decision', 'Decision'), ('finding', 'Finding'), ('plan', 'Plan'), ('diff', 'Diff')], max_length=20)),
-                ('ref', models.CharField(max_length=200)),
-                ('created_at', models.DateTimeField()),
-                ('story', models.ForeignKey(on_delete=django.db.models.deletion.DB_CASCADE, related_name='links', to='backlog_app.backlogitem')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("session", "Session"),
+                            ("decision", "Decision"),
+                            ("finding", "Finding"),
+                            ("plan", "Plan"),
+                            ("diff", "Diff"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                ("ref", models.CharField(max_length=200)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "story",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.DB_CASCADE,
+                        related_name="links",
+                        to="backlog_app.backlogitem",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'story_links',
-                'ordering': ['kind', 'id'],
+                "db_table": "story_links",
+                "ordering": ["kind", "id"],
             },
         ),
         migrations.CreateModel(
-            name='StoryStep',
+            name="StoryStep",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('at', models.DateTimeField()),
-                ('status', models.CharField(max_length=200)),
-                ('sprint_id', models.BigIntegerField(blank=True, null=True)),
-                ('estimate', models.PositiveSmallIntegerField(blank=True, null=True)),
-                ('deleted', models.BooleanField(default=False)),
-                ('story', models.ForeignKey(on_delete=django.db.models.deletion.DB_CASCADE, related_name='steps', to='backlog_app.backlogitem')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("at", models.DateTimeField()),
+                ("status", models.CharField(max_length=200)),
+                ("sprint_id", models.BigIntegerField(blank=True, null=True)),
+                ("estimate", models.PositiveSmallIntegerField(blank=True, null=True)),
+                ("deleted", models.BooleanField(default=False)),
+                (
+                    "story",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.DB_CASCADE,
+                        related_name="steps",
+                        to="backlog_app.backlogitem",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'story_steps',
-                'ordering': ['at', 'id'],
+                "db_table": "story_steps",
+                "ordering": ["at", "id"],
             },
         ),
         migrations.CreateModel(
-            name='WipLimit',
+            name="WipLimit",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('status', models.CharField(max_length=200)),
-                ('stories', models.PositiveSmallIntegerField()),
-                ('project', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.DB_CASCADE, to='sessions_app.project')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("status", models.CharField(max_length=200)),
+                ("stories", models.PositiveSmallIntegerField()),
+                (
+                    "project",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.DB_CASCADE,
+                        to="sessions_app.project",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'wip_limits',
-                'ordering': ['id'],
+                "db_table": "wip_limits",
+                "ordering": ["id"],
             },
         ),
         migrations.CreateModel(
-            name='Criterion',
+            name="Criterion",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveIntegerField(help_text="1, 2, 3 … in the story's text.")),
-                ('text', models.TextField()),
-                ('met_at', models.DateTimeField(blank=True, null=True)),
-                ('met_by', models.CharField(blank=True, default='', max_length=200)),
-                ('story', models.ForeignKey(on_delete=django.db.models.deletion.DB_CASCADE, related_name='criteria', to='backlog_app.backlogitem')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("position", models.PositiveIntegerField(help_text="1, 2, 3 … in the story's text.")),
+                ("text", models.TextField()),
+                ("met_at", models.DateTimeField(blank=True, null=True)),
+                ("met_by", models.CharField(blank=True, default="", max_length=200)),
+                (
+                    "story",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.DB_CASCADE,
+                        related_name="criteria",
+                        to="backlog_app.backlogitem",
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'criteria',
-                'db_table': 'story_criteria',
-                'ordering': ['position', 'id'],
-                'indexes': [models.Index(fields=['story', 'position'], name='criteria_of_story')],
+                "verbose_name_plural": "criteria",
+                "db_table": "story_criteria",
+                "ordering": ["position", "id"],
+                "indexes": [models.Index(fields=["story", "position"], name="criteria_of_story")],
             },
         ),
         migrations.CreateModel(
-            name='Dependency',
+            name="Dependency",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('blocked_by', models.ForeignKey(on_delete=django.db.models.deletion.DB_CASCADE, related_name='blocks', to='backlog_app.backlogitem')),
-                ('story', models.ForeignKey(on_delete=django.db.models.deletion.DB_CASCADE, related_name='dependencies', to='backlog_app.backlogitem')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "blocked_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.DB_CASCADE,
+                        related_name="blocks",
+                        to="backlog_app.backlogitem",
+                    ),
+                ),
+                (
+                    "story",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.DB_CASCADE,
+                        related_name="dependencies",
+                        to="backlog_app.backlogitem",
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'dependencies',
-                'db_table': 'story_dependencies',
-                'ordering': ['id'],
-                'constraints': [models.UniqueConstraint(fields=('story', 'blocked_by'), name='one_dependency_per_pair'), models.CheckConstraint(condition=models.Q(('story', models.F('blocked_by')), _negated=True), name='no_story_blocks_itself')],
+                "verbose_name_plural": "dependencies",
+                "db_table": "story_dependencies",
+                "ordering": ["id"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("story", "blocked_by"), name="one_dependency_per_pair"),
+                    models.CheckConstraint(
+                        condition=models.Q(("story", models.F("blocked_by")), _negated=True),
+                        name="no_story_blocks_itself",
+                    ),
+                ],
             },
         ),
         migrations.AddConstraint(
-            model_name='sprint',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'active')), fields=('project',), name='one_active_sprint_of_project'),
+            model_name="sprint",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state", "active")),
+                fields=("project",),
+                name="one_active_sprint_of_project",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='sprint',
-            constraint=models.UniqueConstraint(condition=models.Q(('project', None), ('state', 'active')), fields=('state',), name='one_active_sprint_of_all'),
+            model_name="sprint",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("project", None), ("state", "active")),
+                fields=("state",),
+                name="one_active_sprint_of_all",
+            ),
         ),
         migrations.AddIndex(
-            model_name='backlogitem',
-            index=models.Index(fields=['session', 'ts', 'id'], name='stories_of_session'),
+            model_name="backlogitem",
+            index=models.Index(fields=["session", "ts", "id"], name="stories_of_session"),
         ),
         migrations.AddIndex(
-            model_name='backlogitem',
-            index=models.Index(fields=['assigned_agent', 'status'], name='stories_of_agent'),
+            model_name="backlogitem",
+            index=models.Index(fields=["assigned_agent", "status"], name="stories_of_agent"),
         ),
         migrations.AddIndex(
-            model_name='backlogitem',
-            index=models.Index(fields=['project', 'status'], name='stories_of_project'),
+            model_name="backlogitem",
+            index=models.Index(fields=["project", "status"], name="stories_of_project"),
         ),
         migrations.AddIndex(
-            model_name='backlogitem',
-            index=models.Index(fields=['sprint', 'status'], name='stories_of_sprint'),
+            model_name="backlogitem",
+            index=models.Index(fields=["sprint", "status"], name="stories_of_sprint"),
         ),
         migrations.AddIndex(
-            model_name='backlogitem',
-            index=models.Index(fields=['-changed_at', '-id'], name='stories_newest'),
+            model_name="backlogitem",
+            index=models.Index(fields=["-changed_at", "-id"], name="stories_newest"),
         ),
         migrations.AddIndex(
-            model_name='backlogitem',
-            index=models.Index(fields=['-ts', '-id'], name='stories_by_time'),
+            model_name="backlogitem",
+            index=models.Index(fields=["-ts", "-id"], name="stories_by_time"),
         ),
         migrations.AddIndex(
-            model_name='backlogitem',
-            index=models.Index(condition=models.Q(('done_at__isnull', False)), fields=['-done_at'], name='stories_done'),
+            model_name="backlogitem",
+            index=models.Index(
+                condition=models.Q(("done_at__isnull", False)), fields=["-done_at"], name="stories_done"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='backlogitem',
-            constraint=models.UniqueConstraint(fields=('status', 'rank'), name='one_story_per_place'),
+            model_name="backlogitem",
+            constraint=models.UniqueConstraint(fields=("status", "rank"), name="one_story_per_place"),
         ),
         migrations.AddConstraint(
-            model_name='backlogitem',
-            constraint=models.CheckConstraint(condition=models.Q(('priority__range', (1, 5))), name='story_priority_1_to_5'),
+            model_name="backlogitem",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("priority__range", (1, 5))), name="story_priority_1_to_5"
+            ),
         ),
         migrations.AddIndex(
-            model_name='storycomment',
-            index=models.Index(fields=['story', 'ts', 'id'], name='comments_of_story'),
+            model_name="storycomment",
+            index=models.Index(fields=["story", "ts", "id"], name="comments_of_story"),
         ),
         migrations.AddIndex(
-            model_name='storylink',
-            index=models.Index(fields=['kind', 'ref'], name='links_to_thing'),
+            model_name="storylink",
+            index=models.Index(fields=["kind", "ref"], name="links_to_thing"),
         ),
         migrations.AddConstraint(
-            model_name='storylink',
-            constraint=models.UniqueConstraint(fields=('story', 'kind', 'ref'), name='one_link_per_story_and_thing'),
+            model_name="storylink",
+            constraint=models.UniqueConstraint(
+                fields=("story", "kind", "ref"), name="one_link_per_story_and_thing"
+            ),
         ),
         migrations.AddIndex(
-            model_name='storystep',
-            index=models.Index(fields=['story', 'at', 'id'], name='steps_of_story'),
+            model_name="storystep",
+            index=models.Index(fields=["story", "at", "id"], name="steps_of_story"),
         ),
         migrations.AddIndex(
-            model_name='storystep',
-            index=models.Index(fields=['sprint_id', 'story'], name='steps_of_sprint'),
+            model_name="storystep",
+            index=models.Index(fields=["sprint_id", "story"], name="steps_of_sprint"),
         ),
         migrations.AddConstraint(
-            model_name='wiplimit',
-            constraint=models.UniqueConstraint(fields=('project', 'status'), name='one_limit_per_project_and_column'),
+            model_name="wiplimit",
+            constraint=models.UniqueConstraint(
+                fields=("project", "status"), name="one_limit_per_project_and_column"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='wiplimit',
-            constraint=models.UniqueConstraint(condition=models.Q(('project', None)), fields=('status',), name='one_limit_per_column'),
+            model_name="wiplimit",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("project", None)), fields=("status",), name="one_limit_per_column"
+            ),
         ),
     ]

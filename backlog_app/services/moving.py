@@ -99,9 +99,7 @@ def _reorder(row: BacklogItem, rank: str, actor: Actor, reason: str) -> BacklogI
     old = places.index_of(row)
     row.rank = rank
     new = places.index_of(row) - (1 if places.index_of(row) > old else 0)
-    BacklogItem.objects.filter(pk=row.pk).update(
-        rank=rank, version=F("version") + 1, changed_at=clock.now()
-    )
+    BacklogItem.objects.filter(pk=row.pk).update(rank=rank, version=F("version") + 1, changed_at=clock.now())
     row.version += 1
     if new != old:
         record(

@@ -9,12 +9,13 @@ from backlog_app.models import BacklogItem, Sprint, SprintState, StoryStatus
 from backlog_app.services import places
 from backlog_app.services.checklist import keep_in_step
 from backlog_app.services.turns import living, note_step, take_turn
-from contextdash import clock, fields
+from contextdash import clock, fields, ids
 from contextdash.actor import Actor
 from contextdash.errors import Conflict, Invalid, NotFound
 from contextdash.services.changing import change_row, record
 from contextdash.writer import write
-from sessions_app.models import Project
+from sessions_app.models import Session
+from sessions_app.services.belonging import moment, owning_project_id, project_of_slug
 from sessions_app.services.sessions import named_session, touch
 
 DERIVED = frozenset({"rank", "changed_at", "started_at", "done_at", "priority_sent"})
@@ -65,15 +66,17 @@ def add_story(
         Invalid: a field's value is not acceptable.
     """
     take_turn()
-    session = None if session_id is None else named_session(
-        session_id=session_id, actor=actor, agent_name=agent_name
+    session = (
+        None
+        if session_id is None
+        else named_session(session_id=session_id, actor=actor, agent_name=agent_name)
     )
     now = clock.now()
     made_status = words.status(status) if status else StoryStatus.TODO
     order, sent = words.priority(priority)
     made = BacklogItem.objects.create(
         session=session,
-        project=_project(project) if project else (session.project if session else None),
+        project_id=owning_project_id(project_of_slug(project), session),
         sprint=_sprint(sprint_id),
         epic=_epic(epic_id),
         story=fields.text(story, "story"),
@@ -85,15 +88,13 @@ def add_story(
         estimate=words.estimate(estimate),
         labels=words.labels(labels),
         rank=places.end_of(made_status),
-        ts=ts or now,
+        ts=moment(ts),
         changed_at=now,
         **_times(made_status, None, now),
     )
     keep_in_step(made, actor=actor, at=now)
     note_step(made, now)
-    record(
-        noun="sprint_backlog", row_id=made.pk, field="added", old=None, new=made.status, actor=actor
-    )
+    record(noun="sprint_backlog", row_id=made.pk, field="added", old=None, new=made.status, actor=actor)
     if session is not None:
         touch(session, story_count=1)
     return made
@@ -162,14 +163,11 @@ def delete_story(
     """Take a story off the board. It keeps its place and can be restored."""
     take_turn()
     now = clock.now()
-    return apply(
-        living(story_id),
-        {"deleted_at": now},
-        actor=actor,
-        reason=reason,
-        expected_version=expected_version,
-        at=now,
-    )
+    row = living(story_id)
+    apply(row, {"deleted_at": now}, actor=actor, reason=reason, expected_version=expected_version, at=now)
+    if row.session is not None:
+        touch(row.session, story_count=-1)
+    return row
 
 
 @write
@@ -179,7 +177,11 @@ def restore_story(*, story_id: int, actor: Actor, reason: str = "") -> BacklogIt
     row = BacklogItem.objects.filter(pk=story_id).first()
     if row is None:
         raise NotFound(f"There is no story {story_id}.")
-    return apply(row, {"deleted_at": None}, actor=actor, reason=reason)
+    if row.deleted_at is not None:
+        apply(row, {"deleted_at": None}, actor=actor, reason=reason)
+        if row.session is not None:
+            touch(row.session, story_count=1)
+    return row
 
 
 def _prepared(row: BacklogItem, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,13 +204,11 @@ def _prepared(row: BacklogItem, values: Mapping[str, Any]) -> dict[str, Any]:
             case "labels":
                 made[name] = words.labels(value or [])
             case "sprint_id":
-                made[name] = None if value == row.sprint_id else getattr(_sprint(value), "pk", None)
-                if value == row.sprint_id:
-                    made[name] = row.sprint_id
+                made[name] = value if value == row.sprint_id else _pk(_sprint(value))
             case "epic_id":
-                made[name] = getattr(_epic(value, of=row), "pk", None)
+                made[name] = _pk(_epic(value, of=row))
             case "project":
-                made["project_id"] = _project(value).pk if value else None
+                made["project_id"] = owning_project_id(project_of_slug(value), None)
             case "session_id":
                 made[name] = _session_id(value)
     return made
@@ -220,13 +220,6 @@ def _times(status: str, row: BacklogItem | None, now: datetime) -> dict[str, dat
     if status == StoryStatus.IN_PROGRESS and (row is None or row.started_at is None):
         made["started_at"] = now
     return made
-
-
-def _project(slug: str) -> Project:
-    found = Project.objects.filter(slug=slug).first()
-    if found is None:
-        raise Invalid(f"There is no project {slug[:100]!r}.", field="project")
-    return found
 
 
 def _sprint(sprint_id: int | None) -> Sprint | None:
@@ -255,13 +248,14 @@ def _epic(epic_id: int | None, *, of: BacklogItem | None = None) -> BacklogItem 
     return found
 
 
-def _session_id(value: str | None) -> str | None:
-    from contextdash.ids import session_id
-    from sessions_app.models import Session
+def _pk(row: Sprint | BacklogItem | None) -> int | None:
+    return None if row is None else row.pk
 
+
+def _session_id(value: str | None) -> str | None:
     if value is None:
         return None
-    stored = session_id(value)[0]
+    stored = ids.session_id(value)[0]
     if not Session.objects.filter(id=stored, deleted_at=None).exists():
         raise Invalid(f"There is no session {stored}.", field="session_id")
     return stored

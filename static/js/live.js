@@ -154,6 +154,8 @@ async function look(element) {
   const news = await ask(element);
   lastAnswer = Date.now();
   if (!news || !element.isConnected || busy(element)) return;
+  // A page's own script may look at the news first, carry something over, or hold it back until the next beat.
+  if (!element.dispatchEvent(new CustomEvent("live:before", { bubbles: true, cancelable: true, detail: { news } }))) return;
   if (mustWait(element, news)) {
     held.set(element.id, news);
     showPill();
@@ -183,6 +185,11 @@ async function run() {
   setTimeout(run, VISIBLE_MS);
 }
 
+// After a change of the reader's own: look at once.
+document.addEventListener("live:now", () => {
+  due.clear();
+  beat();
+});
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) return;
   lastAnswer = Date.now();

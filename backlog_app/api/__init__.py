@@ -1,0 +1,1 @@
+"""The board in the JSON API, with the column names of the older system."""

@@ -1,0 +1,153 @@
+"""One story with all that belongs to it; pages of stories for the API; the list view."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
+
+from backlog_app import words
+from backlog_app.models import BacklogItem, Criterion, StoryComment
+from backlog_app.queries import readiness
+from backlog_app.queries.filters import Filters, apply
+from backlog_app.queries.history import Entry, of_story
+from backlog_app.queries.readiness import Rule
+from backlog_app.queries.things import Thing, linked
+from contextdash.errors import Invalid, NotFound
+from contextdash.paging import Page, page
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Everything that a story's page shows."""
+
+    story: BacklogItem
+    index: int
+    criteria: Sequence[Criterion]
+    things: Sequence[Thing]
+    comments: Sequence[StoryComment]
+    blocked_by: Sequence[BacklogItem]
+    blocks: Sequence[BacklogItem]
+    children: Sequence[BacklogItem]
+    ready: Sequence[Rule]
+    done: Sequence[Rule]
+    held_by_review: str
+    """Which finding holds it up, in words; empty when none does."""
+    stale: bool
+    history: Sequence[Entry]
+
+
+def one(story_id: int) -> BacklogItem:
+    """The story, deleted or not.
+
+    Raises:
+        NotFound: there is none of that number.
+    """
+    rows = BacklogItem.objects.select_related("sprint", "project", "epic", "session")
+    found = rows.filter(pk=story_id).first()
+    if found is None:
+        raise NotFound(f"There is no story {story_id}.")
+    return found
+
+
+def whole(story: BacklogItem) -> Whole:
+    review = readiness.review_blocks([story.pk]).get(story.pk)
+    return Whole(
+        story=story,
+        index=indexes([story])[story.pk],
+        criteria=list(story.criteria.all()),
+        things=linked(story.links.all()),
+        comments=list(story.comments.all()),
+        blocked_by=list(BacklogItem.objects.filter(blocks__story=story, deleted_at=None)),
+        blocks=list(BacklogItem.objects.filter(dependencies__blocked_by=story, deleted_at=None)),
+        children=list(story.children.filter(deleted_at=None)),
+        ready=readiness.ready_rules(story),
+        done=readiness.done_rules(story),
+        held_by_review="" if review is None else f"R-{review.pk} is {review.severity} and open",
+        stale=readiness.is_stale(story),
+        history=of_story(story.pk),
+    )
+
+
+def newest(by: Filters, *, session: str, limit: int, cursor: str | None) -> Page[BacklogItem]:
+    return page(_narrowed(by, session), limit=limit, cursor=cursor)
+
+
+def in_order(by: Filters, *, session: str, limit: int, cursor: str | None) -> Page[BacklogItem]:
+    """Column by column, each from its top.
+
+    Raises:
+        Invalid: the cursor is not one of ours.
+    """
+    rows = _narrowed(by, session)
+    if cursor:
+        status, found, rank = cursor.rpartition("|")
+        if not found or not rank.isdigit():
+            raise Invalid("This page's address is not valid. Start from the first page.", field="cursor")
+        rows = rows.filter(Q(status__gt=status) | Q(status=status, rank__gt=rank))
+    items = list(rows.order_by("status", "rank")[: limit + 1])
+    more = len(items) > limit
+    items = items[:limit]
+    return Page(items, f"{items[-1].status}|{items[-1].rank}" if more else None)
+
+
+def indexes(stories: Iterable[BacklogItem]) -> dict[int, int]:
+    """Each story's place in its column, 1 at the top, without gaps (deleted stories have none: 0)."""
+    wanted = list(stories)
+    places: dict[int, int] = {}
+    counted: dict[str, int] = defaultdict(int)
+    columns = BacklogItem.objects.filter(
+        status__in={story.status for story in wanted}, deleted_at=None
+    ).order_by("status", "rank")
+    for pk, status in columns.values_list("pk", "status"):
+        counted[status] += 1
+        places[pk] = counted[status]
+    return {story.pk: places.get(story.pk, 0) for story in wanted}
+
+
+def in_list(by: Filters, *, limit: int, offset: int) -> tuple[list[BacklogItem], bool]:
+    """The dense list: open columns before Done, each from its top; and whether there is more."""
+    rows = apply(BacklogItem.objects.filter(deleted_at=None), by).select_related("sprint", "project")
+    found = list(_by_column(rows)[offset : offset + limit + 1])
+    return found[:limit], len(found) > limit
+
+
+def for_csv(by: Filters) -> list[BacklogItem]:
+    rows = apply(BacklogItem.objects.filter(deleted_at=None), by).select_related("sprint", "project")
+    return list(_by_column(rows))
+
+
+def _by_column(rows: QuerySet[BacklogItem]) -> QuerySet[BacklogItem]:
+    order = Case(
+        *(When(status=status, then=Value(n)) for n, status in enumerate(words.COLUMNS)),
+        default=Value(len(words.COLUMNS)),
+        output_field=IntegerField(),
+    )
+    return rows.order_by(order, "status", "rank")
+
+
+def _narrowed(by: Filters, session: str) -> QuerySet[BacklogItem]:
+    rows = apply(BacklogItem.objects.filter(deleted_at=None), by).select_related("project")
+    return rows.filter(session_id=session) if session else rows
+
+
+def neighbours(story_id: int, where: str) -> tuple[int | None, int | None]:
+    """Beside which story one goes up, down, to the top or to the bottom of its column: (after, before).
+
+    Both are None where it stands there already.
+    """
+    story = one(story_id)
+    column = BacklogItem.objects.filter(status=story.status, deleted_at=None).exclude(pk=story.pk)
+    above = column.filter(rank__lt=story.rank).order_by("-rank").values_list("pk", flat=True)
+    below = column.filter(rank__gt=story.rank).order_by("rank").values_list("pk", flat=True)
+    match where:
+        case "up":
+            return None, above.first()
+        case "down":
+            return below.first(), None
+        case "top":
+            return None, above.last()
+        case "bottom":
+            return below.last(), None
+        case _:
+            return None, None
