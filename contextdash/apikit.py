@@ -149,7 +149,7 @@ def allow(request: HttpRequest, scope: str) -> Actor:
     user = actor.user
     if scope == Scope.ADMIN and (user is None or not user.is_owner):
         raise Forbidden("Only an owner may do this.")
-    if scope == Scope.WRITE and (user is None or not user.may_write):
+    if scope in (Scope.WRITE, Scope.INGEST) and (user is None or not user.may_write):
         raise Forbidden("Viewers change nothing. Ask an owner for the role of a member.")
     return actor
 

@@ -58,7 +58,8 @@ def change_row[M: models.Model](
         **differing, **{version_field: seen + 1}
     )
     if not updated:
-        raise _stale(None)
+        now = model._default_manager.filter(pk=row.pk).values_list(version_field, flat=True).first()
+        raise _stale(now)
     at = clock.now()
     Change.objects.bulk_create(
         Change(
