@@ -14,7 +14,6 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 AUTO_VACUUM_INCREMENTAL = 2
-SYNCHRONOUS = {"OFF": 0, "NORMAL": 1, "FULL": 2, "EXTRA": 3}
 AUTOCHECKPOINT_PAGES = 1000
 JOURNAL_LIMIT_BYTES = 8 * 1024 * 1024
 """What is left of the log file when it starts again."""
@@ -81,14 +80,6 @@ def check_database(*, databases: Sequence[str] | None = None, **kwargs: Any) -> 
 
 def _check_sqlite(alias: str) -> list[checks.CheckMessage]:
     found: list[checks.CheckMessage] = []
-    if settings.SQLITE_SYNCHRONOUS not in SYNCHRONOUS:
-        return [
-            checks.Error(
-                f"CONTEXTDASH_SYNCHRONOUS is {settings.SQLITE_SYNCHRONOUS!r}.",
-                hint="Use NORMAL (survives a killed process) or FULL (survives loss of power as well).",
-                id="contextdash.E001",
-            )
-        ]
     if database_file(alias) is not None and str(pragma("journal_mode", alias)).lower() != "wal":
         found.append(
             checks.Error(

@@ -35,6 +35,16 @@ def env_int(name: str, default: int) -> int:
         raise ImproperlyConfigured(f"{name} must be a whole number; it is {text!r}.") from None
 
 
+def env_choice(name: str, choices: tuple[str, ...]) -> str:
+    """One of the words of ``choices``, whatever its case; the first one when the variable is not set."""
+    text = os.environ.get(name, "").strip().upper()
+    if not text:
+        return choices[0]
+    if text not in choices:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(choices)}; it is {text!r}.")
+    return text
+
+
 def env_list(name: str) -> list[str]:
     return [part.strip() for part in os.environ.get(name, "").split(",") if part.strip()]
 

@@ -6,7 +6,7 @@ from typing import Any
 import dj_database_url
 from django.utils.csp import CSP
 
-from contextdash.env import data_dir, env_bool, env_int, env_list, env_text, secret_key
+from contextdash.env import data_dir, env_bool, env_choice, env_int, env_list, env_text, secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = data_dir()
@@ -79,7 +79,8 @@ TEMPLATES = [
 # What SQLite needs beyond this (WAL and the other pragmas) is set in contextdash/db.py, in the one
 # order that works.
 SQLITE_WAIT_SECONDS = env_int("CONTEXTDASH_SQLITE_WAIT", 4)
-SQLITE_SYNCHRONOUS = env_text("CONTEXTDASH_SYNCHRONOUS", "NORMAL").upper()
+# NORMAL survives a killed process, FULL loss of power as well.
+SQLITE_SYNCHRONOUS = env_choice("CONTEXTDASH_SYNCHRONOUS", ("NORMAL", "FULL", "EXTRA"))
 
 
 def _database() -> dict[str, Any]:

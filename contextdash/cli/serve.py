@@ -1,13 +1,15 @@
 """``contextdash serve``: prepare what has changed, then become the server."""
 
 import argparse
+import fcntl
 import os
 import socket
 import sqlite3
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from contextdash import serving
@@ -29,10 +31,11 @@ def run(args: argparse.Namespace) -> None:
     """Does not return: the process becomes the server, so that signals reach it directly."""
     refuse_unclear_configuration()
     os.umask(PRIVATE)
-    if not migrated():
-        _prepare("migrate")
-    if not collected():
-        _prepare("collectstatic")
+    with _one_at_a_time():
+        if not migrated():
+            _prepare("migrate")
+        if not collected():
+            _prepare("collectstatic")
     os.environ[serving.ANNOUNCE] = (os.environ.get("CONTEXTDASH_URL") or serving.address_url()).rstrip("/")
     # The folder of the project, so that the server finds its modules wherever it was started.
     os.chdir(ROOT)
@@ -142,6 +145,14 @@ def _digest(files: Iterable[Path]) -> int:
         crc = zlib.crc32(str(path.relative_to(ROOT)).encode(), crc)
         crc = zlib.crc32(path.read_bytes(), crc)
     return crc & 0x7FFF_FFFF or 1  # SQLite's is signed, and 0 means never set
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Of two starts at once the second waits and finds everything done; the lock ends with the process."""
+    with open(ROOT / ".prepare.lock", "w", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _prepare(step: str) -> None:
