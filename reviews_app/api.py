@@ -4,22 +4,26 @@ import base64
 import binascii
 from typing import Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router, Status
 
 from contextdash import clock
 from contextdash.actor import Actor
-from contextdash.apikit import Body, Paging, PatchBody, allow, if_match, listed, once
+from contextdash.apikit import JSON, Bearer, Body, Browser, Paging, PatchBody, allow, if_match, listed, once
 from contextdash.errors import Invalid, NotFound
 from contextdash.limits import WINDOW_DEFAULT
 from contextdash.models.token import Scope
 from reviews_app.models import Review
 from reviews_app.queries import diffs, findings
 from reviews_app.queries.findings import Filters, State
+from reviews_app.sarif.reading import RESULTS
+from reviews_app.sarif.writing import write_sarif
 from reviews_app.services import gate, reviews
+from reviews_app.services.sarif import import_sarif
 from sessions_app.services.belonging import project_of_slug, told_time
 
 router = Router(tags=["reviews"])
+SARIF = JSON | {"application/sarif+json"}
 
 
 class ReviewBody(Body):
@@ -151,19 +155,7 @@ def create(request: HttpRequest, payload: ReviewBody) -> Status[dict[str, Any]]:
 @router.get("", response=dict[str, Any], summary="Findings, newest first")
 def index(request: HttpRequest, query: Query[ReviewFilters]) -> dict[str, Any]:
     allow(request, Scope.READ)
-    severity = findings.rank_of_name(query.severity) if query.severity else None
-    if query.severity and severity is None:
-        raise Invalid("severity is Critical, High, Medium, Low, Info or Other.", field="severity")
-    filters = Filters(
-        state=query.state,
-        severity=severity,
-        file=query.target,
-        diff=query.diff_hash,
-        reviewer=query.agent,
-        session=query.session,
-        project=query.project,
-    )
-    return listed(findings.newest(filters, limit=query.limit, cursor=query.cursor), review_out)
+    return listed(findings.newest(_filters(query), limit=query.limit, cursor=query.cursor), review_out)
 
 
 @router.get("/fresh", response=dict[str, Any], summary="Was this diff reviewed within the window?")
@@ -201,6 +193,38 @@ def bulk(request: HttpRequest, payload: BulkBody) -> dict[str, Any]:
     }
 
 
+@router.get("/sarif", summary="Findings as a SARIF 2.1.0 log")
+def export_sarif(request: HttpRequest, query: Query[ReviewFilters]) -> HttpResponse:
+    """The filters of the list; at most 5,000 findings, the worst first."""
+    allow(request, Scope.READ)
+    rows, reasons = findings.for_export(_filters(query), limit=RESULTS)
+    return HttpResponse(write_sarif(rows, reasons), content_type="application/sarif+json")
+
+
+@router.post(
+    "/sarif",
+    response=dict[str, Any],
+    auth=[Bearer(SARIF), Browser(SARIF)],
+    summary="Import a SARIF 2.1.0 log",
+)
+def take_sarif(
+    request: HttpRequest,
+    session_id: str | None = None,
+    project: str | None = None,
+    diff_hash: str | None = None,
+) -> dict[str, Any]:
+    """Each result once, however often it is sent. An invalid log imports nothing and is told the path of its
+    first error."""
+    outcome = import_sarif(
+        raw=request.body,
+        actor=allow(request, Scope.WRITE),
+        session=session_id or None,
+        project=project_of_slug(project),
+        diff_hash=diff_hash or None,
+    )
+    return {"added": [review.pk for review in outcome.added], "known": outcome.known}
+
+
 @router.get("/{int:review_id}", response=dict[str, Any], summary="One finding with its history")
 def one(request: HttpRequest, review_id: int) -> dict[str, Any]:
     allow(request, Scope.READ)
@@ -230,6 +254,21 @@ def change(request: HttpRequest, review_id: int, payload: ReviewPatch) -> dict[s
         expected_version=if_match(request),
     )
     return review_out(changed)
+
+
+def _filters(query: ReviewFilters) -> Filters:
+    severity = findings.rank_of_name(query.severity) if query.severity else None
+    if query.severity and severity is None:
+        raise Invalid("severity is Critical, High, Medium, Low, Info or Other.", field="severity")
+    return Filters(
+        state=query.state,
+        severity=severity,
+        file=query.target,
+        diff=query.diff_hash,
+        reviewer=query.agent,
+        session=query.session,
+        project=query.project,
+    )
 
 
 def _finding(pk: int) -> Review:

@@ -5,3 +5,8 @@ class ReviewsConfig(AppConfig):
     name = "reviews_app"
     verbose_name = "Reviews"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from reviews_app import session_page
+
+        session_page.register()

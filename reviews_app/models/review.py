@@ -2,6 +2,7 @@ from django.db import models
 from django.db.models import Case, F, Q, When
 
 from contextdash.limits import NAME_CHARS, PATH_CHARS, TITLE_CHARS
+from reviews_app.text import headline, is_diff, kind_of
 from sessions_app.models import Project, Session
 
 
@@ -20,6 +21,7 @@ class Resolution(models.TextChoices):
     REOPENED = "reopened"
 
 
+RANK_NAMES = {rank: level.value for rank, level in enumerate(Severity, start=1)}
 OPEN_STATES = (Resolution.OPEN, Resolution.REOPENED)
 OTHER_RANK = 6
 """The rank of a severity that is none of ours; it sorts below Info."""
@@ -110,6 +112,39 @@ class Review(models.Model):
     @property
     def is_open(self) -> bool:
         return self.resolution in OPEN_STATES
+
+    @property
+    def number(self) -> str:
+        """How people name it."""
+        return f"R-{self.pk}"
+
+    @property
+    def title(self) -> str:
+        return headline(self.finding)[0]
+
+    @property
+    def body(self) -> str:
+        """What the finding says after its title."""
+        return headline(self.finding)[1]
+
+    @property
+    def short_hash(self) -> str:
+        return self.diff_key[:8] if self.diff_key else (self.diff_hash or "")[:12]
+
+    @property
+    def shown_severity(self) -> str:
+        """The word of the vocabulary; what is none of it, as sent."""
+        return RANK_NAMES.get(self.severity_rank, self.severity)
+
+    @property
+    def fix_kind(self) -> str:
+        """``diff``, ``code`` or ``prose``: how the suggested fix is drawn."""
+        return kind_of(self.suggested_fix or "")
+
+    @property
+    def context_kind(self) -> str:
+        """``diff`` or ``code``; what is shown of a file is never read as prose."""
+        return "diff" if is_diff(self.code_context or "") else "code"
 
 
 class ReviewTally(models.Model):

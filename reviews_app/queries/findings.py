@@ -1,6 +1,6 @@
 """The lists of findings: filters, orders, keyset pages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -12,7 +12,7 @@ from contextdash.ids import diff_key
 from contextdash.models import Change
 from contextdash.paging import Page
 from contextdash.paging import page as newest_page
-from reviews_app.models import OTHER_RANK, Review, Severity
+from reviews_app.models import OTHER_RANK, RANK_NAMES, Review
 from sessions_app.models import HookEvent
 from sessions_app.registry import Window
 
@@ -24,7 +24,7 @@ WALK_ROWS = 200
 WALK_STEPS = 10
 """How far a page by diff looks for diffs that it has not shown: one diff may have 100,000 findings."""
 
-RANK_NAMES = {rank: level.value for rank, level in enumerate(Severity, start=1)} | {OTHER_RANK: "Other"}
+FILTER_NAMES = RANK_NAMES | {OTHER_RANK: "Other"}
 
 # What a list shows without opening a finding; the long texts stay in the database.
 _LONG = ("code_context", "suggested_fix")
@@ -71,7 +71,7 @@ class Filters:
 def rank_of_name(name: str) -> int | None:
     """The rank that a filter names: one of the vocabulary, or ``other``; None for anything else."""
     wanted = name.strip().casefold()
-    return next((rank for rank, known in RANK_NAMES.items() if known.casefold() == wanted), None)
+    return next((rank for rank, known in FILTER_NAMES.items() if known.casefold() == wanted), None)
 
 
 def filtered(filters: Filters) -> QuerySet[Review]:
@@ -237,3 +237,18 @@ def _row(cursor: str) -> Review:
     if found is None:
         raise Invalid("This page's address is not valid. Start from the first page.", field="after")
     return found
+
+
+def for_export(filters: Filters, *, limit: int) -> tuple[Sequence[Review], Mapping[int, str]]:
+    """Whole findings, worst first, and why those of them were closed that are."""
+    rows = list(filtered(filters).order_by("severity_rank", "-ts", "-id")[:limit])
+    closed = [str(row.pk) for row in rows if not row.is_open]
+    reasons: dict[int, str] = {}
+    for start in range(0, len(closed), 500):
+        changes = Change.objects.filter(
+            noun="reviews", row_id__in=closed[start : start + 500], field="resolution"
+        )
+        # The newest last, so that it is the one that stays.
+        told = changes.order_by("id").values_list("row_id", "reason")
+        reasons |= {int(row_id): reason for row_id, reason in told}
+    return rows, reasons

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 
 from django.db.models import Sum
 
+from contextdash import clock
 from reviews_app.models import BLOCKING_RANK, OPEN_STATES, ReviewTally
-from reviews_app.queries.findings import RANK_NAMES, State, newest_gate_event_id
+from reviews_app.queries.findings import FILTER_NAMES, State, newest_gate_event_id
 
 REVIEWERS_OFFERED = 40
+FRESHNESS_US = 300_000_000
 GATE_HOOKS = ("contextdash-gate", "20-autoreview.csx", "20-autoreview")
 """The reports that say how often a diff was answered from its review: our gate, and the older one's."""
 
@@ -24,7 +26,7 @@ class Counts:
         """(severity, open, closed), the worst first; "Other" only when there is one."""
         return [
             (name, self.open_by_rank.get(rank, 0), self.closed_by_rank.get(rank, 0))
-            for rank, name in RANK_NAMES.items()
+            for rank, name in FILTER_NAMES.items()
             if name != "Other" or self.open_by_rank.get(rank) or self.closed_by_rank.get(rank)
         ]
 
@@ -32,7 +34,8 @@ class Counts:
 def version() -> str:
     """Changes with every finding that is written, changed or asked about at the gate."""
     writes = ReviewTally.objects.aggregate(writes=Sum("writes"))["writes"] or 0
-    return f"{writes}.{newest_gate_event_id(GATE_HOOKS[0])}"
+    # A page also says what is fresh, which ends without any write.
+    return f"{writes}.{newest_gate_event_id(GATE_HOOKS[0])}.{clock.now_us() // FRESHNESS_US}"
 
 
 def counts(*, project: str = "") -> Counts:

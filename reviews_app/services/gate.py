@@ -13,8 +13,7 @@ from contextdash.ids import EMPTY_DIFF, diff_key
 from contextdash.limits import WINDOW_DEFAULT, WINDOW_MAX_DAYS
 from contextdash.writer import write
 from reviews_app.queries.diffs import Answer, Verdict, judge, key_of_prefix
-from sessions_app.models import HookEvent
-from sessions_app.services.sessions import named_session, touch
+from sessions_app.services.hook_events import log_hook_event
 from sessions_app.vocabulary import HookOutcome
 
 HOOK_NAME = "contextdash-gate"
@@ -104,18 +103,15 @@ def ask_gate(
     """
     started_us = clock.now_us()
     verdict = judge(asked.key, window=window, skip=asked.skip)
-    session = named_session(session_id=session_id, actor=actor) if session_id else None
-    HookEvent.objects.create(
-        session=session,
+    log_hook_event(
         hook_name=hook_name,
         event_type=EVENT_TYPE,
         outcome=_OUTCOMES[verdict.answer],
         duration_ms=(clock.now_us() - started_us) // 1000,
         payload_json=json.dumps(_payload(verdict, asked)),
-        ts=clock.now(),
+        session_id=session_id,
+        actor=actor,
     )
-    if session is not None:
-        touch(session, hook_count=1)
     return verdict
 
 

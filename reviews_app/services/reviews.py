@@ -1,6 +1,5 @@
 """Findings: logged, corrected, resolved, dismissed, reopened."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,11 +9,12 @@ from contextdash.actor import Actor
 from contextdash.errors import Conflict, Invalid, NotFound, Refused
 from contextdash.fields import optional_text, optional_word, text, word
 from contextdash.ids import diff_key
-from contextdash.limits import NAME_CHARS, PATH_CHARS, TITLE_CHARS
+from contextdash.limits import NAME_CHARS, PATH_CHARS
 from contextdash.services.changing import change_row
 from contextdash.writer import write
-from reviews_app.models import OTHER_RANK, Resolution, Review, Severity
+from reviews_app.models import OTHER_RANK, RANK_NAMES, Resolution, Review, Severity
 from reviews_app.services.tally import count_in, count_out
+from reviews_app.text import path_of
 from sessions_app.models import Project, Session
 from sessions_app.services.belonging import moment, owning_project_id, owning_session
 from sessions_app.services.sessions import touch
@@ -37,9 +37,6 @@ _RANKS = {
 }
 _RANK_OF = {name: rank for rank, names in _RANKS.items() for name in names}
 
-# What a path is followed by: :12, :12:5, :12-20, #L12, #L12-L20.
-_LINE = re.compile(r"(?::(?P<line>\d{1,9})(?:[:-]\d{1,9})*|#L(?P<mark>\d{1,9})(?:-L?\d{1,9})?)$")
-
 _NEXT = {
     Resolution.RESOLVED: (Resolution.OPEN, Resolution.REOPENED),
     Resolution.DISMISSED: (Resolution.OPEN, Resolution.REOPENED),
@@ -55,18 +52,7 @@ def severity_rank(severity: str) -> int:
 
 def severity_name(severity: str) -> str:
     """The word of the vocabulary that an alias stands for; anything else as sent."""
-    rank = severity_rank(severity)
-    return severity if rank == OTHER_RANK else list(Severity)[rank - 1].value
-
-
-def path_of(target: str) -> str:
-    """The target without its line, cut to what an index can hold. Text only: it is never opened."""
-    return _LINE.sub("", target)[:TITLE_CHARS]
-
-
-def line_of(target: str) -> int | None:
-    found = _LINE.search(target)
-    return int(found["line"] or found["mark"]) if found else None
+    return RANK_NAMES.get(severity_rank(severity), severity)
 
 
 @write

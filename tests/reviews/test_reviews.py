@@ -11,13 +11,12 @@ from reviews_app.queries import tallies
 from reviews_app.queries.findings import State
 from reviews_app.services.reviews import (
     change_review,
-    line_of,
-    path_of,
     set_resolution,
     set_resolution_of_many,
     severity_name,
     severity_rank,
 )
+from reviews_app.text import split_target
 from sessions_app.models import Session
 from tests import factories
 from tests.reviews.kit import HASH, log
@@ -68,8 +67,7 @@ def test_the_severity_is_kept_as_sent():
 def test_a_target_is_text_with_a_path_and_perhaps_a_line(target, path, line):
     review = log(target=target)
     assert (review.target, review.path) == (target, path)
-    assert path_of(target) == path
-    assert line_of(target) == line
+    assert split_target(target) == (path, line)
 
 
 @pytest.mark.parametrize(
