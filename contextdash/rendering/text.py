@@ -11,4 +11,6 @@ _BIDI = {
 
 def visible(text: str) -> str:
     """The text with every character that could reorder it written out, such as ``[U+202E]``."""
+    if text.isascii() and "\0" not in text:
+        return text
     return clean(text).translate(_BIDI)

@@ -1,5 +1,6 @@
 """The template language of the pages; a builtin, so no template loads it."""
 
+from functools import lru_cache
 from typing import Any
 
 from django import template
@@ -15,10 +16,14 @@ from contextdash.rendering.text import visible
 
 register = template.Library()
 
+KEPT_TAGS = 1000
+"""Icons, badges and agents are drawn some hundred times a page, and are the same each time."""
+
 _FLOWING = {"prev", "next", "right"}
 
 
 @register.simple_tag
+@lru_cache(maxsize=KEPT_TAGS)
 def icon(name: str) -> SafeString:
     """A line icon of icons.svg; arrows that follow the direction of reading turn with it."""
     css = "i i--flow" if name in _FLOWING else "i"
@@ -26,12 +31,14 @@ def icon(name: str) -> SafeString:
 
 
 @register.simple_tag
+@lru_cache(maxsize=KEPT_TAGS)
 def shape(name: str) -> SafeString:
     """A state shape of icons.svg, such as ``s-working``; never without its word."""
     return format_html('<svg class="s" aria-hidden="true"><use href="{}#{}"/></svg>', _sprite(), name)
 
 
 @register.simple_tag
+@lru_cache(maxsize=KEPT_TAGS)
 def badge(value: object, word: str = "") -> SafeString:
     """Shape and word of a state; ``word`` says it in another way."""
     state = states.state_of(str(value))
@@ -40,6 +47,7 @@ def badge(value: object, word: str = "") -> SafeString:
 
 
 @register.simple_tag
+@lru_cache(maxsize=KEPT_TAGS)
 def severity(value: object) -> SafeString:
     name = str(value).strip().lower()
     if name in states.SEVERITIES:
@@ -50,6 +58,7 @@ def severity(value: object) -> SafeString:
 
 
 @register.simple_tag
+@lru_cache(maxsize=KEPT_TAGS)
 def agent(name: object, slot: int | None = None) -> SafeString:
     """An agent's two letters in its colour, and its name."""
     shown = visible(str(name or "")).strip() or "nobody"

@@ -139,7 +139,10 @@ def _parts(call: ToolCall, events: Mapping[int, Event]) -> tuple[list[Part], str
     error = after.get("error")
     if error is None and call.state == "denied":
         error = after.get("reason")
-    parts = _input_parts(call.name, given, got) + _output_parts(call.name, given, got)
+    out = _output_parts(call.name, given, got)
+    # What was read says itself where it came from.
+    told = bool(out) and call.name.lower() in READERS
+    parts = out if told else _input_parts(call.name, given, got) + out
     return parts, error if isinstance(error, str) else ("" if error is None else _pretty(error))
 
 
@@ -182,7 +185,8 @@ def _output_parts(name: str, given: Any, got: Any) -> list[Part]:
             return _streams(got)
         file = got.get("file")
         if tool in READERS and isinstance(file, dict) and isinstance(file.get("content"), str):
-            return [_part("output", "Content", "code", file["content"], _language(file.get("filePath")))]
+            path = file.get("filePath")
+            return [_part("output", str(path), "code", file["content"], _language(path))]
         if tool in WRITERS and _change(given if isinstance(given, dict) else {}, got) is not None:
             return []  # the diff has told it
         texts = _texts(got.get("content"))
@@ -190,7 +194,7 @@ def _output_parts(name: str, given: Any, got: Any) -> list[Part]:
             return [_part("output", "Answer", "markdown" if tool in DELEGATES else "terminal", texts)]
     if tool in READERS and isinstance(got, str) and isinstance(given, dict):
         path = given.get("file_path", given.get("path"))
-        return [_part("output", "Content", "code", got, _language(path))]
+        return [_part("output", str(path), "code", got, _language(path))]
     return [_free("output", "Output", got)]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from django.db.models import Count, Max, Min, Q, Sum
 
-from contextdash import ids
+from contextdash import clock, ids
 from contextdash.errors import NotFound
 from sessions_app.models import AgentMessage, Session, ToolCall
 from sessions_app.vocabulary import CallState
@@ -86,13 +86,13 @@ def find_session(ref: str) -> Session:
 
 
 def session_version(session_id: str) -> str | None:
-    """Changes with every write to a session or its subagents; None when no session has exactly this id."""
-    found = Session.objects.filter(id=session_id, deleted_at=None).values_list("key", "ordinal").first()
-    if found is None:
-        return None
-    key, ordinal = found
-    below = Session.objects.filter(parent=key).aggregate(sum=Sum("ordinal"), count=Count("key"))
-    return f"{ordinal}.{below['sum'] or 0}.{below['count']}"
+    """Changes with every write to a session or its subagents, and each minute (for "stale").
+
+    None when no session has exactly this id.
+    """
+    ordinals = Session.objects.filter(id=session_id, deleted_at=None).values_list("ordinal", flat=True)
+    ordinal = ordinals.first()
+    return None if ordinal is None else f"{ordinal}.{clock.now_us() // 60_000_000}"
 
 
 def speakers(family: Family) -> list[str]:

@@ -11,31 +11,36 @@ from contextdash.clock import from_us, to_us
 from sessions_app.models import AgentMessage, Run, Session, SessionEvent, ToolCall, Turn
 from sessions_app.queries.session import Family
 from sessions_app.registry import Row, Window
-from sessions_app.vocabulary import CallState, MessageRole, RunStatus
+from sessions_app.vocabulary import Activity, CallState, EventKind, MessageRole, RunStatus
 
 YOU = "you"
 
 TEXT_CHARS = 1200
 """How much of a prompt, an answer or a message stands in the timeline; the rest is a link away."""
 
-NOTE_TITLES = {
-    "session_start": "Start",
-    "session_end": "End",
-    "permission": "Permission",
-    "notification": "Notice",
-    "compact_start": "Compacting",
-    "compact_end": "Compacted",
-    "turn_failed": "Turn failed",
-    "tool_denied": "Denied",
-    "subagent_start": "Subagent",
-    "subagent_end": "Subagent",
-    "task": "Task",
-    "context": "Context",
+NOTE_TITLES: dict[str, str] = {
+    EventKind.SESSION_START: "Start",
+    EventKind.SESSION_END: "End",
+    EventKind.PERMISSION: "Permission",
+    EventKind.NOTIFICATION: "Notice",
+    EventKind.COMPACT_START: "Compacting",
+    EventKind.COMPACT_END: "Compacted",
+    EventKind.TURN_FAILED: "Turn failed",
+    EventKind.TOOL_DENIED: "Denied",
+    EventKind.TASK: "Task",
+    EventKind.CONTEXT: "Context",
 }
 """What kinds of session events are called; others as they were sent."""
 
-CRITICAL = 1
-"""Priority of session events that tell of a failure."""
+TOLD_OTHERWISE = (
+    EventKind.PROMPT,
+    EventKind.TURN_END,
+    EventKind.SUBAGENT_START,
+    EventKind.SUBAGENT_END,
+)
+"""Kinds that turns, answers and spawning calls already show."""
+
+ASKS = frozenset({EventKind.PERMISSION, EventKind.NOTIFICATION})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +80,7 @@ class CallItem:
 
     @property
     def clock_off(self) -> bool:
-        """It has both ends and no length: the clocks that wrote them disagree."""
-        return self.call.ended_us is not None and self.call.duration_us is None
+        return is_clock_off(self.call)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,11 @@ class MessageItem:
     text: str
     cut: bool
     waits: bool
+
+
+def is_clock_off(call: ToolCall) -> bool:
+    """It came to its end and has no length: the clocks that wrote both ends disagree."""
+    return call.state in (CallState.DONE, CallState.FAILED) and call.duration_us is None
 
 
 def turns(family: Family, window: Window) -> Sequence[Row]:
@@ -228,12 +237,12 @@ def notes(family: Family, window: Window) -> Sequence[Row]:
     sessions = family.by_key()
     events = SessionEvent.objects.filter(_of(family))
     if window.only_failed:
-        events = events.filter(priority=CRITICAL)
+        events = events.filter(type=EventKind.TURN_FAILED)
+    else:
+        events = events.exclude(type__in=TOLD_OTHERWISE)
     rows = []
     for event in _newest(events, "occurred_us", window):
         session = sessions[event.session_id]
-        child = session.key if session is not family.root else None
-        failed = event.priority == CRITICAL
         rows.append(
             Row(
                 event.occurred_us,
@@ -242,11 +251,17 @@ def notes(family: Family, window: Window) -> Sequence[Row]:
                 session.agent_name,
                 NoteItem(event),
                 "sessions/rows/note.html",
-                child,
-                failed,
+                session_key=session.key if session is not family.root else None,
+                failed=event.type == EventKind.TURN_FAILED,
+                person=_asks_now(event, session),
             )
         )
     return rows
+
+
+def _asks_now(event: SessionEvent, session: Session) -> bool:
+    waiting = session.activity == Activity.WAITING and event.type in ASKS
+    return waiting and event.occurred_us >= session.activity_since_us
 
 
 def _of(family: Family) -> Q:

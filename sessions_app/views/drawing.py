@@ -5,8 +5,16 @@ Shapes are SVG attributes, so that the pages need no inline style.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
 from math import log
+from typing import NamedTuple
 
+from django.utils import timezone
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from contextdash.clock import from_us
 from contextdash.rendering.states import AGENT_SLOTS, SHARED_SLOT, agent_slot, monogram
 from sessions_app.models import ToolCall
 from sessions_app.queries.session import Family
@@ -26,8 +34,7 @@ LONG_US = 120_000_000
 """A call from here on is set in bold."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stroke:
+class Stroke(NamedTuple):
     """One path of a row's drawing."""
 
     css: str
@@ -64,21 +71,27 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A row with its strokes and its bar."""
+    """A row with its drawing and its bar."""
 
     row: Row
-    strokes: Sequence[Stroke]
+    lanes: SafeString
+    """The paths of its drawing."""
     css: str
     bar: Bar | None
     slot: int
     letters: str
     shows_agent: bool
     """Whether several agents work here, so that each row must say whose it is."""
+    day: date | None
+    """Its day in the reader's zone, where that is not the day of the row before."""
 
 
-def bar_of(call: ToolCall, now_us: int) -> Bar | None:
-    """The bar of a call; of one that runs, until now; None where the length is not known."""
-    running = call.state == CallState.PREPARED
+def bar_of(call: ToolCall, now_us: int, *, over: bool = False) -> Bar | None:
+    """The bar of a call; of one that runs, until now; None where the length is not known.
+
+    ``over`` says that its session has ended, so nothing runs any more.
+    """
+    running = call.state == CallState.PREPARED and not over
     length = max(0, now_us - call.started_us) if running else call.duration_us
     if length is None or length < 0:
         return None
@@ -110,24 +123,31 @@ class Lanes:
             if name not in self._by_name:
                 self._add(name)
 
-    def draw(self, stretch: Stretch, now_us: int) -> list[Drawn]:
+    def draw(self, stretch: Stretch, now_us: int, *, follows_us: int | None = None) -> list[Drawn]:
+        """``follows_us`` is the time of what stands above the first row; without it that row's day is
+        told unless it is today.
+        """
         self._read_spawns(stretch.rows)
         last = self._last_rows(stretch.rows)
         drawn = []
+        above = _day(now_us if follows_us is None else follows_us)
         for index, row in enumerate(stretch.rows):
             lane = self.of(row)
+            day = _day(row.at_us)
             begins = index == 0 and stretch.earlier is None
             drawn.append(
                 Drawn(
                     row=row,
-                    strokes=self._strokes(row, begins, ends=last.get(id(row), False)),
+                    lanes=_paths(tuple(self._strokes(row, begins, ends=last.get(id(row), False)))),
                     css=_css(row),
-                    bar=bar_of(row.item.call, now_us) if row.kind == "call" else None,
+                    bar=bar_of(row.item.call, now_us, over=not row.item.open) if row.kind == "call" else None,
                     slot=lane.slot,
                     letters=lane.letters,
                     shows_agent=len(self.all) > 2,
+                    day=None if day == above else day,
                 )
             )
+            above = day
         return drawn
 
     def of(self, row: Row) -> Lane:
@@ -208,6 +228,16 @@ class Lanes:
 
     def _waits(self, lane: Lane, row: Row) -> bool:
         return any(start < row.at_us and (end is None or row.at_us < end) for start, end in lane.waits)
+
+
+@lru_cache(maxsize=2000)
+def _paths(strokes: tuple[Stroke, ...]) -> SafeString:
+    """Most rows of a timeline look like the one above them, so few drawings are made."""
+    return format_html_join("", '<path class="{}" d="{}"/>', strokes)
+
+
+def _day(us: int) -> date:
+    return timezone.localdate(from_us(us))
 
 
 def _css(row: Row) -> str:

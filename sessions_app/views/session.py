@@ -15,7 +15,7 @@ from contextdash.rendering.ansi import plain
 from contextdash.viewkit import wants_fragment
 from sessions_app.forms_sessions import read_timeline_filter
 from sessions_app.models import Session
-from sessions_app.queries import calls, timeline
+from sessions_app.queries import calls, timeline, timeline_sources
 from sessions_app.queries.session import (
     Family,
     family_of,
@@ -93,15 +93,16 @@ def session(request: HttpRequest, ref: str) -> HttpResponse:
             request, "sessions/session.html", head_context(found), version=version, fragment="facts"
         )
     family = family_of(found)
+    lanes = Lanes(family, speakers(family))
     wanted = read_timeline_filter(request.GET)
     if wants_fragment(request) and "after" in request.GET:
-        context = _tail(request.GET, family, wanted, from_us=_whole(request.GET["after"]))
+        context = _tail(request.GET, family, wanted, lanes, from_us=_whole(request.GET["after"]))
         return live.respond(
             request, "sessions/session.html", {"session": found, **context}, version=version, fragment="tail"
         )
-    context = _stretch(request.GET, family, wanted)
+    context = _stretch(request.GET, family, wanted, lanes)
     if not wants_fragment(request):
-        context |= head_context(found) | _around(request.GET, family, wanted)
+        context |= head_context(found) | _around(request.GET, family, wanted, lanes)
     return live.respond(
         request, "sessions/session.html", {"session": found, **context}, version=version, fragment="rows"
     )
@@ -112,7 +113,12 @@ def call(request: HttpRequest, session_id: str, key: int) -> HttpResponse:
     """What went into a call and what came out, cut; a page of its own, or what an opened row fetches."""
     found = find_session(session_id)
     detail = calls.call_detail(family_of(found), key)
-    context = {"session": found, "detail": detail, "call": detail.call}
+    context = {
+        "session": found,
+        "detail": detail,
+        "call": detail.call,
+        "clock_off": timeline_sources.is_clock_off(detail.call),
+    }
     if wants_fragment(request):
         return render(request, "sessions/call.html#body", context)
     return render(request, "sessions/call.html", {**context, **head_context(found)})
@@ -180,12 +186,12 @@ def _tabs(found: Session, current: str) -> list[Tab]:
     return tabs
 
 
-def _stretch(query: QueryDict, family: Family, wanted: TimelineFilter) -> dict[str, Any]:
+def _stretch(query: QueryDict, family: Family, wanted: TimelineFilter, lanes: Lanes) -> dict[str, Any]:
     cursor = query.get("before")
     if cursor is None and "at" in query:
         cursor = timeline.cursor_around(family, _whole(query["at"]))
     stretch = timeline.stretch_before(family, wanted, cursor=cursor)
-    drawn = Lanes(family, speakers(family)).draw(stretch, clock.now_us())
+    drawn = lanes.draw(stretch, clock.now_us())
     if cursor is not None:
         return _rows(query, family, drawn, stretch.earlier)
     from_us = timeline.tail_starts(stretch.rows)
@@ -195,28 +201,39 @@ def _stretch(query: QueryDict, family: Family, wanted: TimelineFilter) -> dict[s
 
 
 def _rows(query: QueryDict, family: Family, drawn: Sequence[Drawn], earlier: str | None) -> dict[str, Any]:
-    return {"rows": drawn, "earlier_url": _address(query, family.root, before=earlier) if earlier else None}
+    return {
+        "home_url": _address(QueryDict(), family.root),
+        "rows": drawn,
+        "earlier_url": _address(query, family.root, before=earlier) if earlier else None,
+    }
 
 
-def _tail(query: QueryDict, family: Family, wanted: TimelineFilter, *, from_us: int) -> dict[str, Any]:
+def _tail(
+    query: QueryDict, family: Family, wanted: TimelineFilter, lanes: Lanes, *, from_us: int
+) -> dict[str, Any]:
     stretch = timeline.stretch_after(family, wanted, from_us=from_us)
-    drawn = Lanes(family, speakers(family)).draw(stretch, clock.now_us())
+    drawn = lanes.draw(stretch, clock.now_us(), follows_us=from_us or None)
     return _tail_context(query, family, drawn, from_us)
 
 
 def _tail_context(query: QueryDict, family: Family, drawn: Sequence[Drawn], from_us: int) -> dict[str, Any]:
-    return {"tail": drawn, "tail_url": _address(query, family.root, after=str(from_us))}
+    return {
+        "home_url": _address(QueryDict(), family.root),
+        "tail": drawn,
+        "tail_url": _address(query, family.root, after=str(from_us)),
+    }
 
 
-def _around(query: QueryDict, family: Family, wanted: TimelineFilter) -> dict[str, Any]:
-    lanes = Lanes(family, speakers(family))
+def _around(query: QueryDict, family: Family, wanted: TimelineFilter, lanes: Lanes) -> dict[str, Any]:
+    tools = tool_times(family)
     return {
         "lanes": lanes.all,
         "toggles": _toggles(family.root, wanted),
         "only_failed": wanted.only_failed,
         "failed_url": _address(query, family.root, failed=None if wanted.only_failed else "1"),
         "newest_url": _address(query, family.root) if "before" in query or "at" in query else None,
-        "tools": tool_times(family),
+        "tools": tools,
+        "side_by_side": any(tool.side_by_side for tool in tools),
         "tree": tree_of(family),
         "family": family,
     }
