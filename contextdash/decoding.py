@@ -13,7 +13,9 @@ from contextdash.limits import BODY_BYTES, DECOMPRESSED_BYTES, JSON_DEPTH
 
 _fast = msgspec.json.Decoder().decode
 
-_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+# A regular expression for nineteen digits takes ten times as long as decoding.
+_ZEROS = bytes.maketrans(b"123456789", b"000000000")
+_LONG_NUMBER = b"0" * 19
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _SQUARE = bytes.maketrans(b"{}", b"[]")
@@ -37,7 +39,7 @@ def decode_json(raw: bytes) -> Any:
     # Before any decoder: they recurse in C, and a small thread stack ends before their own limit.
     if not _shallow(raw):
         raise Malformed(f"The JSON is nested deeper than {JSON_DEPTH} levels (JSON_DEPTH).")
-    if b"\\u0000" not in raw and _LONG_NUMBER.search(raw) is None:
+    if b"\\u0000" not in raw and _LONG_NUMBER not in raw.translate(_ZEROS):
         try:
             return _fast(raw)
         except msgspec.DecodeError:

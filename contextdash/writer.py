@@ -112,9 +112,15 @@ class Writer:
                 with transaction.atomic():
                     # Only now, with the lock in hand, does a job count as begun and its waiter stay.
                     jobs, going_on = self._take(first)
-                    outcomes = [outcome for group in _groups(jobs) for outcome in _attempt(group)]
-            except DatabaseError as error:
-                if not jobs and is_locked(error):
+                    groups = _groups(jobs)
+                    # One group needs no savepoint, the transaction is its own.
+                    outcomes = (
+                        _answers(groups[0])
+                        if len(groups) == 1
+                        else [outcome for group in groups for outcome in _attempt(group)]
+                    )
+            except Exception as error:
+                if not jobs and isinstance(error, DatabaseError) and is_locked(error):
                     continue
                 self._after_failed_transaction(jobs, first, error)
                 return going_on
@@ -139,9 +145,10 @@ class Writer:
             job = self._queue.get()
         return jobs, False
 
-    def _after_failed_transaction(self, jobs: list[_Job], first: _Job, error: DatabaseError) -> None:
-        """A commit failed (a deferred constraint, a full disk): find the guilty job, each alone."""
-        connection.close()
+    def _after_failed_transaction(self, jobs: list[_Job], first: _Job, error: Exception) -> None:
+        """A job or the commit failed (a deferred constraint, a full disk): each again, alone."""
+        if isinstance(error, DatabaseError):
+            connection.close()
         if not jobs and first.future.set_running_or_notify_cancel():
             jobs = [first]
         for job in jobs:
@@ -187,9 +194,13 @@ def _attempt(group: list[_Job]) -> list[Sequence[Any] | Exception]:
     """The outcome of each job; one bad job does not take its neighbours with it."""
     try:
         with transaction.atomic():
-            answers = list(group[0].run([item for job in group for item in job.items]))
+            return _answers(group)
     except Exception as error:
         return [error] if len(group) == 1 else [out for job in group for out in _attempt([job])]
+
+
+def _answers(group: list[_Job]) -> list[Sequence[Any] | Exception]:
+    answers = list(group[0].run([item for job in group for item in job.items]))
     outcomes: list[Sequence[Any] | Exception] = []
     for job in group:
         outcomes.append(answers[: len(job.items)])

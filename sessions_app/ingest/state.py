@@ -16,7 +16,7 @@ from contextdash.ids import digest16
 from sessions_app.ingest import places, rows
 from sessions_app.ingest.observation import Observation
 from sessions_app.ingest.rows import CallRow, EventRow, RunRow, SessionEventRow, SessionRow, TurnRow
-from sessions_app.models import Run, Session, SessionState, Tombstone, Turn
+from sessions_app.models import Session, SessionState, Tombstone
 from sessions_app.vocabulary import Activity, EventKind, RunStatus, SessionStatus
 
 CLOSING = frozenset({EventKind.PROMPT, EventKind.SESSION_END, EventKind.SUBAGENT_END})
@@ -25,6 +25,7 @@ CLOSING = frozenset({EventKind.PROMPT, EventKind.SESSION_END, EventKind.SUBAGENT
 
 class State:
     def __init__(self, batch: Sequence[Observation]) -> None:
+        self.rows = rows.Rows()
         self.sessions: dict[str, SessionRow] = {}
         self.sessions_by_key: dict[int, SessionRow] = {}
         self.turns: dict[tuple[int, str], TurnRow] = {}
@@ -39,37 +40,40 @@ class State:
         self._session_calls: defaultdict[int, list[CallRow]] = defaultdict(list)
         self._changed: dict[int, SessionRow | TurnRow | RunRow | CallRow] = {}
         self._new_calls: list[CallRow] = []
-        self._event_keys = iter(rows.reserve_event_keys(len(batch)))
+        self._event_keys = iter(self.rows.reserve_event_keys(len(batch)))
         self._load(batch)
 
     def _load(self, batch: Sequence[Observation]) -> None:
         ids = {one for seen in batch for one in (seen.root_id, seen.session_id, seen.spawned_id) if one}
-        self._add_sessions(rows.sessions_by_id(ids))
+        self._add_sessions(self.rows.sessions_by_id(ids))
         unknown = ids - self.sessions.keys()
         if unknown:
-            found = Tombstone.objects.filter(session_id__in=unknown)
-            self.tombstones = set(found.values_list("session_id", flat=True))
+            deleted = Tombstone.objects.filter(session_id__in=unknown)
+            self.tombstones = set(deleted.values_list("session_id", flat=True))
         touched = [(seen, row) for seen in batch if (row := self.sessions.get(seen.session_id)) is not None]
         ended = {row.key for seen, row in touched if seen.kind == EventKind.SESSION_END and row.child_count}
-        self._add_sessions(rows.live_children(ended))
+        self._add_sessions(self.rows.live_children(ended))
         self._load_open(touched, ended)
-        self._add_turns(rows.turns_by_id({(row.key, seen.turn_id) for seen, row in touched if seen.turn_id}))
-        self._add_runs(rows.runs_of_turns([turn.key for turn in self.turns_by_key.values()]))
-        self._add_calls(rows.calls_by_id({(row.key, seen.call_id) for seen, row in touched if seen.call_id}))
+        found = self.rows.turns_by_id({(row.key, seen.turn_id) for seen, row in touched if seen.turn_id})
+        self._add_turns(turn for turn, _ in found)
+        self._add_runs(run for _, run in found)
+        self._add_calls(
+            self.rows.calls_by_id({(row.key, seen.call_id) for seen, row in touched if seen.call_id})
+        )
         self._load_owners_of_calls()
 
     def _load_open(self, touched: Iterable[tuple[Observation, SessionRow]], ended: Collection[int]) -> None:
         closing = {row.key for seen, row in touched if seen.kind in CLOSING}
         closing |= {row.key for row in self.sessions.values() if row.parent_id in ended}
-        self._add_runs(rows.open_runs(closing | {row.key for seen, row in touched if not seen.turn_id}))
-        self._add_calls(rows.open_calls(closing))
+        self._add_runs(self.rows.open_runs(closing | {row.key for seen, row in touched if not seen.turn_id}))
+        self._add_calls(self.rows.open_calls(closing))
 
     def _load_owners_of_calls(self) -> None:
         """A call that moves or fails changes the counters of its turn."""
         missing = {call.run_id for call in self.calls.values() if call.run_id} - self.runs_by_key.keys()
-        self._add_runs(rows.runs_by_key(missing))
+        self._add_runs(self.rows.runs_by_key(missing))
         turns = {run.turn_id for run in self.runs_by_key.values()} - self.turns_by_key.keys()
-        self._add_turns(rows.turns_by_key(turns))
+        self._add_turns(self.rows.turns_by_key(turns))
 
     def _add_sessions(self, found: Iterable[SessionRow]) -> None:
         for row in found:
@@ -195,52 +199,46 @@ class State:
     def create_turn(self, seen: Observation, session: SessionRow, turn_id: str, status: str) -> RunRow:
         """A turn and its first run."""
         session.turn_count += 1
-        versions = SessionState.objects.filter(session_id=session.key).order_by("-version")
         prompt = seen.prompt
         if session.agent_id and not prompt:
             # What a subagent was asked is told by its parent's call, perhaps before it began.
             asked = Session.objects.filter(key=session.key).values_list("user_request", flat=True)
             prompt = asked.get() or ""
-        turn = Turn.objects.create(
+        turn = TurnRow(
+            key=0,
             session_id=session.key,
-            state_id=versions.values_list("key", flat=True)[:1].get(),
-            number=session.turn_count,
             turn_id=turn_id,
-            prompt=prompt,
+            number=session.turn_count,
+            prompted=bool(prompt),
             started_us=seen.at_us,
+            ended_us=None,
+            call_count=0,
+            failed_count=0,
         )
-        run = Run.objects.create(
+        self.rows.insert_turn(turn, self.rows.newest_state(session.key), prompt)
+        run = RunRow(
+            key=0,
             session_id=session.key,
-            turn=turn,
-            invocation_id=digest16(b"run", session.id.encode(), turn_id.encode(), b"1").hex(),
+            turn_id=turn.key,
+            number=1,
             status=status,
+            last_seq=0,
             started_us=seen.at_us,
+            ended_us=None,
         )
-        self._add_turns(
-            [
-                TurnRow(
-                    key=turn.key,
-                    session_id=session.key,
-                    turn_id=turn_id,
-                    number=turn.number,
-                    prompted=bool(prompt),
-                    started_us=seen.at_us,
-                    ended_us=None,
-                    call_count=0,
-                    failed_count=0,
-                )
-            ]
-        )
-        row = RunRow(*(getattr(run, name) for name in rows.RUN_COLUMNS))
-        self._add_runs([row])
-        return row
+        self.rows.insert_run(run, digest16(b"run", session.id.encode(), turn_id.encode(), b"1").hex())
+        self._add_turns([turn])
+        self._add_runs([run])
+        return run
 
     def write_back(self) -> None:
         changed = list(self._changed.values())
-        rows.EVENTS.insert(self.events)
-        rows.SESSION_EVENTS.insert(self.session_events)
-        rows.CALLS.insert(self._new_calls)
-        rows.CALLS.update([row for row in changed if isinstance(row, CallRow) and row.key is not None])
-        rows.RUNS.update([row for row in changed if isinstance(row, RunRow)])
-        rows.TURNS.update([row for row in changed if isinstance(row, TurnRow)])
-        rows.SESSIONS.update([row for row in changed if isinstance(row, SessionRow)])
+        self.rows.insert(rows.EVENTS, self.events)
+        self.rows.insert(rows.SESSION_EVENTS, self.session_events)
+        self.rows.insert(rows.CALLS, self._new_calls)
+        self.rows.update(
+            rows.CALLS, [row for row in changed if isinstance(row, CallRow) and row.key is not None]
+        )
+        self.rows.update(rows.RUNS, [row for row in changed if isinstance(row, RunRow)])
+        self.rows.update(rows.TURNS, [row for row in changed if isinstance(row, TurnRow)])
+        self.rows.update(rows.SESSIONS, [row for row in changed if isinstance(row, SessionRow)])

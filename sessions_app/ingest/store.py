@@ -13,7 +13,7 @@ from django.db import IntegrityError, OperationalError, connection, transaction
 from contextdash.actor import SYSTEM
 from contextdash.clock import from_us
 from contextdash.errors import Refused
-from sessions_app.ingest import activity, calls, rows, turns
+from sessions_app.ingest import activity, calls, turns
 from sessions_app.ingest.observation import Observation, Outcome
 from sessions_app.ingest.rows import CallRow, EventRow, SessionEventRow, SessionRow
 from sessions_app.ingest.state import State
@@ -41,10 +41,11 @@ _COUNTED_AS = {
 def store(batch: Sequence[Observation]) -> Sequence[Outcome]:
     """Store deliveries in their order, in bulk; what became of each."""
     if connection.vendor == "sqlite":
-        return _store(batch)
+        with connection.wrap_database_errors:
+            return _store(batch)
     for attempt in range(ATTEMPTS):
         try:
-            with transaction.atomic():
+            with transaction.atomic(), connection.wrap_database_errors:
                 return _store(batch)
         except (IntegrityError, OperationalError):
             # Another server process stored the same session, turn or call at this moment: it is known now.
@@ -57,7 +58,7 @@ def _store(batch: Sequence[Observation]) -> Sequence[Outcome]:
     ledger = [seen for seen in batch if seen.session_id and not seen.stream]
     state = State(ledger)
     # After the sessions are locked, so that what another process has just stored is seen.
-    known = rows.known_identities(
+    known = state.rows.known_identities(
         {one for seen in ledger for one in (seen.identity, seen.earlier_identity) if one}
     )
     counts = Counts()

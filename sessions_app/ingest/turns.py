@@ -93,7 +93,7 @@ def is_newest(state: State, session: SessionRow, run: RunRow | None) -> bool:
 
 def _first_run(state: State, session: SessionRow, seen: Observation, turn_id: str) -> RunRow:
     # Delivered late, after a prompt that came later: the turn is over already.
-    newer = Turn.objects.filter(session_id=session.key, started_us__gt=seen.at_us).exclude(prompt="").exists()
+    newer = state.rows.has_newer_prompt(session.key, seen.at_us)
     return state.create_turn(seen, session, turn_id, RunStatus.INTERRUPTED if newer else RunStatus.RUNNING)
 
 
