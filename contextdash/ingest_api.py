@@ -17,12 +17,11 @@ from backlog_app.api.backlog import StoryBody, create_story
 from backlog_app.models import BacklogItem
 from contextdash import clock
 from contextdash.actor import Actor
-from contextdash.apikit import NDJSON, Bearer, Browser, allow, not_valid, receipt_digest
-from contextdash.cleaning import clean, one_line
+from contextdash.apikit import NDJSON, Bearer, Browser, allow, not_valid, permit, receipt_digest
 from contextdash.decoding import decode_json
-from contextdash.errors import Forbidden, Invalid, Malformed, Refused, TooLarge
+from contextdash.errors import Invalid, Malformed, Refused, TooLarge
 from contextdash.ids import digest16
-from contextdash.limits import JSON_DEPTH, NDJSON_LINES, PATH_CHARS
+from contextdash.limits import JSON_DEPTH, NDJSON_LINES
 from contextdash.models.token import Scope
 from contextdash.services import receipts
 from contextdash.writer import writer
@@ -34,8 +33,9 @@ from sessions_app.api.messages import MessageIn, create_message
 from sessions_app.api.mistakes import MistakeIn, create_mistake
 from sessions_app.api.plans import PlanIn, create_plan
 from sessions_app.api.sessions import EnsureIn, ensured
-from sessions_app.ingest.observation import Delivery, Observation, Outcome
-from sessions_app.ingest.observing import known_client, observe
+from sessions_app.ingest.endpoint import FACTS
+from sessions_app.ingest.observation import Observation, Outcome
+from sessions_app.ingest.observing import delivery_of, known_client, observe
 from sessions_app.ingest.store import store
 from sessions_app.models import AgentMessage, Decision, HookEvent, Mistake, Plan, Session
 from sessions_app.services.quarantine import quarantine_delivery
@@ -213,30 +213,18 @@ def _hook_line(raw: bytes) -> _Line | None:
 
 
 def _tolerant_hook_line(told: dict[str, Any]) -> _Line:
-    texts = {name: told[name] for name in _TEXTS if isinstance(told.get(name), str)}
+    """A fact of a wrong type is left out: the body is worth more than it."""
+    texts = {name: told[name] for name in ("client", "event", *FACTS) if isinstance(told.get(name), str)}
     captured_at = told.get("captured_at")
-    return _Line(
-        type=HOOK,
-        captured_at=captured_at if isinstance(captured_at, str | int | float) else None,
-        body=msgspec.Raw(msgspec.json.encode(told.get("body"))),
-        **texts,
-    )
-
-
-_TEXTS = ("client", "event", "delivery_id", "host", "root", "remote", "branch")
+    if isinstance(captured_at, int | float):
+        texts["captured_at"] = captured_at
+    return _Line(type=HOOK, body=msgspec.Raw(msgspec.json.encode(told.get("body"))), **texts)
 
 
 def _observed(line: _Line, actor: Actor, received_us: int) -> Observation:
-    delivery = Delivery(
-        received_us=received_us,
-        captured_us=clock.parse_us(line.captured_at),
-        delivery_id=line.delivery_id or "",
-        host=one_line(clean(line.host or ""), 255),
-        root=one_line(clean(line.root or ""), PATH_CHARS),
-        remote=one_line(clean(line.remote or ""), PATH_CHARS),
-        branch=one_line(clean(line.branch or ""), 255),
-        owner_id=actor.user.pk if actor.user is not None else None,
-    )
+    facts = {name: getattr(line, name) for name in FACTS}
+    owner_id = actor.user.pk if actor.user is not None else None
+    delivery = delivery_of(facts, received_us=received_us, owner_id=owner_id)
     return observe(
         bytes(line.body), client=known_client(line.client), delivery=delivery, event=line.event or ""
     )
@@ -248,8 +236,7 @@ def _noun_line(number: int, kind: object, told: Any, request: HttpRequest, actor
     noun = NOUNS.get(kind) if isinstance(kind, str) else None
     if noun is None or not isinstance(kind, str):
         raise Invalid(f"type must be one of {', '.join([*NOUNS, HOOK])}.", field="type")
-    if actor.token is not None and not actor.token.grants(Scope.WRITE):
-        raise Forbidden(f"This token's scope is {actor.token.scope}; a line of this type needs write.")
+    permit(actor, Scope.WRITE)
     key = told.pop("idempotency_key", None)
     del told["type"]
     receipt = None

@@ -74,7 +74,7 @@ class SessionQuery(Paging):
 
 
 def ensured(actor: Actor, payload: EnsureIn) -> tuple[Session, bool]:
-    told = {name: value for name, value in payload.model_dump(include=TOLD).items() if value is not None}
+    told = {name: value for name, value in payload.model_dump(include=set(TOLD)).items() if value is not None}
     project = project_of_slug(payload.project)
     return ensure_session(actor=actor, session_id=payload.session_id, project=project, told=told)
 

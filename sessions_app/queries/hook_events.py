@@ -20,7 +20,7 @@ def hook_event_page(
     """Newest first; the payload is not read."""
     rows: QuerySet[HookEvent] = _kept()
     if session_id is not None:
-        rows = rows.filter(session=session_id)
+        rows = rows.filter(session_id=session_id)
     if project:
         rows = rows.filter(session__project__slug=project)
     if hook:

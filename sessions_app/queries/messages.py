@@ -25,7 +25,7 @@ def recent_messages(
     """
     rows: QuerySet[AgentMessage] = AgentMessage.objects.filter(session__deleted_at=None)
     if session_id is not None:
-        rows = rows.filter(session=session_id)
+        rows = rows.filter(session_id=session_id)
     if agent:
         rows = rows.filter(agent_name=agent)
     if project:

@@ -55,7 +55,9 @@ def ensure_session(
     raw_id = ids.mint() if session_id is None else session_id
     agent_name = values.get("agent_name") or "main"
     session, made = _found_or_made(session_id=raw_id, actor=actor, agent_name=agent_name)
-    fresh = {name: value for name, value in values.items() if value and not getattr(session, name)}
+    fresh: dict[str, object] = {
+        name: value for name, value in values.items() if value and not getattr(session, name)
+    }
     if made and values.get("agent_name"):
         fresh["agent_name"] = agent_name
     if not session.title and "title" not in fresh and fresh.get("user_request"):
