@@ -73,7 +73,7 @@ def read(raw: bytes) -> list[Line]:
             raise Invalid(
                 "The first line must name the columns, and one of them must be story.", field="file"
             )
-        lines = []
+        lines: list[Line] = []
         for row in rows:
             if len(lines) >= ROWS_MOST:
                 raise TooLarge(f"The file has more than {ROWS_MOST} stories (ROWS_MOST).")

@@ -1,6 +1,7 @@
 """What people type on the board's pages. The services check every value once more."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 from django import forms
 
@@ -9,6 +10,7 @@ from backlog_app.models import BacklogItem, Sprint, StoryStatus
 from backlog_app.queries import sprints
 from backlog_app.services.sprints import WIP_MOST
 from contextdash.limits import NAME_CHARS
+from contextdash.rendering.ansi import plain
 from sessions_app.models import Project
 
 _PRIORITIES = [(1, "P1, highest"), (2, "P2"), (3, "P3"), (4, "P4"), (5, "P5, lowest")]
@@ -20,7 +22,11 @@ def _projects() -> list[tuple[str, str]]:
 
 
 def _sprints() -> list[tuple[Any, str]]:
-    return [("", "none"), *((sprint.pk, sprint.name) for sprint in sprints.joinable())]
+    return [("", "none"), *((sprint.pk, plain(sprint.name)) for sprint in sprints.joinable())]
+
+
+def _set_choices(form: forms.Form, name: str, choices: Sequence[tuple[Any, str]]) -> None:
+    cast("forms.ChoiceField", form.fields[name]).choices = choices
 
 
 class StoryForm(forms.Form):
@@ -56,30 +62,27 @@ class StoryForm(forms.Form):
         choices = {"project": _projects(), "sprint_id": _sprints()}
         if story is not None:
             if story.status not in words.COLUMNS:
-                self._choice("status", story.status, f"as sent: {story.status[:80]}")
+                kept = (story.status, f"as sent: {plain(story.status[:80])}")
+                _set_choices(self, "status", [*StoryStatus.choices, kept])
             if story.priority_sent:
                 self.fields["priority"].widget = forms.Select(
-                    choices=[(story.priority_sent, f"as sent: {story.priority_sent[:80]}"), *_PRIORITIES]
+                    choices=[
+                        (story.priority_sent, f"as sent: {plain(story.priority_sent[:80])}"),
+                        *_PRIORITIES,
+                    ]
                 )
             if story.sprint is not None and not any(
                 value == story.sprint_id for value, _ in choices["sprint_id"]
             ):
-                choices["sprint_id"].append((story.sprint_id, f"{story.sprint.name} (closed)"))
+                choices["sprint_id"].append((story.sprint_id, f"{plain(story.sprint.name)} (closed)"))
         for name, values in choices.items():
-            field = self.fields[name]
-            assert isinstance(field, forms.ChoiceField)
-            field.choices = values
+            _set_choices(self, name, values)
 
     def values(self) -> dict[str, Any]:
         made = dict(self.cleaned_data)
         made["labels"] = made["labels"].split(",")
         made["assigned_agent"] = made["assigned_agent"] or None
         return made
-
-    def _choice(self, name: str, value: str, label: str) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = [*StoryStatus.choices, (value, label)]
 
 
 def initial_of(story: BacklogItem) -> dict[str, Any]:
@@ -115,9 +118,7 @@ class NewSprintForm(SprintForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = self.fields["project"]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = _projects()
+        _set_choices(self, "project", _projects())
 
 
 class LimitsForm(forms.Form):
@@ -153,9 +154,11 @@ class BulkForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = self.fields["sprint_id"]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = [ANY, ("none", "none"), *((str(one.pk), one.name) for one in sprints.joinable())]
+        _set_choices(
+            self,
+            "sprint_id",
+            [ANY, ("none", "none"), *((str(one.pk), plain(one.name)) for one in sprints.joinable())],
+        )
 
     def values(self) -> dict[str, Any]:
         made = {name: value for name, value in self.cleaned_data.items() if value and name != "reason"}

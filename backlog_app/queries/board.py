@@ -1,9 +1,10 @@
 """The board: columns of cards, by lanes or not, with what each card and column head says."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from django.db.models import Count, F, QuerySet, Sum
 from django.db.models.functions import Left
@@ -26,8 +27,31 @@ TITLE_CHARS = 120
 LANES_MOST = 12
 _READ_CHARS = 600
 
-Card = dict[str, Any]
-"""A dict, since templates look names up in it fastest and a board draws hundreds."""
+
+class Card(NamedTuple):
+    """What a card shows, as texts."""
+
+    id: str
+    v: str
+    """The story's version."""
+    title: str
+    sent: str
+    """An unknown status, as sent."""
+    priority: str
+    priority_sent: str
+    lane_priority: str
+    points: str
+    lane_agent: str
+    agent: str
+    slot: str
+    letters: str
+    total: str
+    met: str
+    percent: str
+    all_met: bool
+    why: str
+    tied: str
+
 
 _HEADS: dict[str, tuple[str, str, str]] = {
     StoryStatus.TODO: ("To do", "s-idle", ""),
@@ -134,16 +158,16 @@ def sprint_facts(by: Filters) -> SprintFacts | None:
         return None
     rows = BacklogItem.objects.filter(sprint=sprint, deleted_at=None).order_by()
     points = Sum("estimate", default=0)
-    by_status = {row["status"]: row for row in rows.values("status").annotate(n=Count("pk"), points=points)}
-    unit = "points" if any(row["points"] for row in by_status.values()) else "stories"
-    name = "points" if unit == "points" else "n"
+    grouped = rows.values("status").annotate(n=Count("pk"), points=points)
+    by_status = {row["status"]: (row["n"], row["points"]) for row in grouped}
+    unit = int(any(number for _, number in by_status.values()))
     today = timezone.localdate()
     starts, ends = sprint.starts_on or today, sprint.ends_on or today
     return SprintFacts(
         sprint=sprint,
-        unit=unit,
-        done=by_status.get(StoryStatus.DONE, {}).get(name, 0),
-        scope=sum(row[name] for row in by_status.values()),
+        unit="points" if unit else "stories",
+        done=by_status.get(StoryStatus.DONE, (0, 0))[unit],
+        scope=sum(numbers[unit] for numbers in by_status.values()),
         day=(today - starts).days + 1 if sprint.started_at else 0,
         days=(ends - starts).days + 1,
     )
@@ -182,36 +206,35 @@ def _standing(by: Filters, limits: dict[str, int], counts: dict[str, tuple[int, 
     return {row["status"]: row["n"] for row in rows}
 
 
-def _rows(found: QuerySet[BacklogItem], column: Column) -> list[Card]:
+def _rows(found: QuerySet[BacklogItem], column: Column) -> list[dict[str, Any]]:
     if column.status == "other":
         rows = found.exclude(status__in=words.COLUMNS).order_by("status", "rank")
     else:
         rows = found.filter(status=column.status).order_by("rank")
     most = DONE_CARDS if column.status == StoryStatus.DONE else COLUMN_CARDS
     # The beginning of the text only: a story may be megabytes long.
-    return list(
-        rows.annotate(begin=Left("story", _READ_CHARS)).values(
-            "pk",
-            "version",
-            "begin",
-            "status",
-            "priority",
-            "priority_sent",
-            "estimate",
-            "assigned_agent",
-            "criteria_total",
-            "criteria_met",
-            "changed_at",
-        )[:most]
-    )
+    cards: Iterable[Any] = rows.annotate(begin=Left("story", _READ_CHARS)).values(
+        "pk",
+        "version",
+        "begin",
+        "status",
+        "priority",
+        "priority_sent",
+        "estimate",
+        "assigned_agent",
+        "criteria_total",
+        "criteria_met",
+        "changed_at",
+    )[:most]
+    return list(cards)
 
 
-def _extras(rows: dict[str, list[Card]]) -> Extras:
+def _extras(rows: dict[str, list[dict[str, Any]]]) -> Extras:
     open_ids = [row["pk"] for status, column in rows.items() if status != StoryStatus.DONE for row in column]
     return extras(open_ids, [row["pk"] for row in rows.get(StoryStatus.BLOCKED, ())])
 
 
-def _card(row: Card, more: Extras, agents: dict[str, tuple[int, str, str]]) -> Card:
+def _card(row: dict[str, Any], more: Extras, agents: dict[str, tuple[int, str, str]]) -> Card:
     pk, status, total, met = row["pk"], row["status"], row["criteria_total"], row["criteria_met"]
     name = row["assigned_agent"]
     if name and name not in agents:
@@ -221,45 +244,45 @@ def _card(row: Card, more: Extras, agents: dict[str, tuple[int, str, str]]) -> C
     stale = status == StoryStatus.IN_PROGRESS and readiness.stood_still(
         row["changed_at"], more.last_us.get(pk, 0)
     )
-    return {
-        "id": pk,
-        "v": row["version"],
-        "title": one_line(visible(plain(row["begin"])), TITLE_CHARS) or "(no words)",
-        "sent": status if status not in words.COLUMNS else "",
-        "priority": f"P{row['priority']}" if not row["priority_sent"] else "",
-        "priority_sent": row["priority_sent"],
-        "rank": row["priority"],
-        "points": row["estimate"],
-        "agent_name": name or "",
-        "agent": agent,
-        "slot": slot,
-        "letters": letters,
-        "total": total,
-        "met": met,
-        "percent": met * 100 // total if total else 0,
-        "all_met": bool(total) and met == total,
-        "why": more.why.get(pk, "") if status != StoryStatus.DONE else "",
-        "tied": "no movement" if stale else more.tied.get(pk, ""),
-    }
+    return Card(
+        id=str(pk),
+        v=str(row["version"]),
+        title=one_line(visible(plain(row["begin"])), TITLE_CHARS) or "(no words)",
+        sent=status if status not in words.COLUMNS else "",
+        priority=f"P{row['priority']}" if not row["priority_sent"] else "",
+        priority_sent=row["priority_sent"],
+        lane_priority=str(row["priority"]),
+        points="" if row["estimate"] is None else str(row["estimate"]),
+        lane_agent=name or "",
+        agent=agent,
+        slot=str(slot),
+        letters=letters,
+        total=str(total) if total else "",
+        met=str(met),
+        percent=str(met * 100 // total) if total else "",
+        all_met=bool(total) and met == total,
+        why=more.why.get(pk, "") if status != StoryStatus.DONE else "",
+        tied="no movement" if stale else more.tied.get(pk, ""),
+    )
 
 
 def _lanes(columns: list[Column], lane: str) -> list[Lane]:
     if not lane:
         return [Lane("", "", columns, 0)]
-    key = "agent_name" if lane == "agent" else "rank"
-    values = sorted({card[key] for column in columns for card in column.cards}, key=_lane_order)
+    key = attrgetter(f"lane_{lane}")
+    values = sorted({key(card) for column in columns for card in column.cards}, key=_lane_order)
     lanes = []
     for number, value in enumerate(values[:LANES_MOST], start=1):
         last = number == LANES_MOST and len(values) > LANES_MOST
         rest = set(values[number - 1 :]) if last else {value}
-        title = "everybody else" if last else (str(value) if lane == "agent" else f"P{value}")
+        title = "everybody else" if last else (value if lane == "agent" else f"P{value}")
         parted = [
             Column(
                 column.status,
                 column.title,
                 column.shape,
                 column.css,
-                cards=[card for card in column.cards if card[key] in rest],
+                cards=[card for card in column.cards if key(card) in rest],
             )
             for column in columns
         ]
@@ -267,9 +290,9 @@ def _lanes(columns: list[Column], lane: str) -> list[Lane]:
     return lanes
 
 
-def _lane_order(value: str | int) -> tuple[bool, str]:
+def _lane_order(value: str) -> tuple[bool, str]:
     """Names and priorities in order, nobody last."""
-    return (value == "", str(value))
+    return (value == "", value)
 
 
 def _agents(by: Filters) -> Sequence[str]:

@@ -80,7 +80,7 @@ class Times:
 
 
 def burndown(sprint: Sprint) -> Burndown:
-    """Day by day, at each day's end in the reader's zone; today as it stands, a closed sprint as it closed."""
+    """Day by day, at the day's end in the reader's zone; today as it stands, a closed sprint as it closed."""
     if sprint.started_at is None or sprint.starts_on is None or sprint.ends_on is None:
         return Burndown("points", 0, [], 0, 0)
     tracks = _tracks(_ever_in(sprint.pk))

@@ -36,7 +36,7 @@ class Entry:
 
 def of_story(story_id: int, *, limit: int = 200) -> list[Entry]:
     """Newest first."""
-    return _entries(_changes().filter(row_id=str(story_id))[:limit])
+    return _entries(list(_changes().filter(row_id=str(story_id))[:limit]))
 
 
 def of_board(*, limit: int, before_id: int | None = None) -> tuple[list[Entry], int | None]:

@@ -97,7 +97,7 @@ def _change_one(
 
 def _take_line(line: csv_text.Line, actor: Actor, done: Outcome) -> None:
     cells = line.cells
-    values = {name: cells[name] for name in _TEXTS if name in cells}
+    values: dict[str, Any] = {name: cells[name] for name in _TEXTS if name in cells}
     if "estimate" in cells:
         values["estimate"] = _number(cells["estimate"], "estimate")
     if "labels" in cells:
@@ -110,7 +110,7 @@ def _take_line(line: csv_text.Line, actor: Actor, done: Outcome) -> None:
             add_story(actor=actor, session_id=cells.get("session_id") or None, **_given(values)).pk
         )
         return
-    row = BacklogItem.objects.filter(pk=_number(number, "id"), deleted_at=None).first()
+    row = BacklogItem.objects.filter(pk=_number(number, "id") or 0, deleted_at=None).first()
     if row is None:
         raise NotFound(f"There is no story {number[:20]}.")
     values = {name: value for name, value in values.items() if not _same(row, name, value)}
@@ -125,7 +125,7 @@ _TEXTS = ("story", "acceptance_criteria", "status", "assigned_agent", "priority"
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value not in ("", None)}
+    return {"story": ""} | {name: value for name, value in values.items() if value not in ("", None)}
 
 
 def _same(row: BacklogItem, name: str, value: Any) -> bool:
@@ -136,7 +136,7 @@ def _same(row: BacklogItem, name: str, value: Any) -> bool:
         case "project":
             return bool(value == (row.project.slug if row.project else ""))
         case "labels":
-            return words.labels(value) == row.labels
+            return bool(words.labels(value) == row.labels)
         case "assigned_agent":
             return bool((value or None) == row.assigned_agent)
         case _:

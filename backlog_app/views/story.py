@@ -18,7 +18,7 @@ from contextdash import live
 from contextdash.errors import Invalid, Refused
 from contextdash.viewkit import actor_of, changes, wants_fragment
 
-CHANGED = {"HX-Trigger": "board:changed"}
+CHANGED = "board:changed"
 """Tells the board beside the drawer to look for news at once."""
 
 
@@ -191,7 +191,9 @@ def _after(request: HttpRequest, story_id: int) -> HttpResponse:
     if not wants_fragment(request):
         return redirect("story", story_id)
     context = {**_context(request, story_id), "version": boards.version()}
-    return render(request, "board/story.html#story", context, headers=CHANGED)
+    response = render(request, "board/story.html#story", context)
+    response["HX-Trigger"] = CHANGED
+    return response
 
 
 def _form_page(
