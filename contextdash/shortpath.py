@@ -19,6 +19,10 @@ def short_path(django: WSGIApplication) -> Callable[[dict[str, Any], StartRespon
     """The application with the short path in front."""
 
     def application(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        if not environ.get("HTTP_HOST") and not environ.get("PATH_INFO", "").startswith("/health/"):
+            # Django would take the address that it listens on for the name; nobody asked for that.
+            start_response(_LINES[400], [("Content-Type", "text/plain"), ("Content-Length", "0")])
+            return []
         named = environ.get("PATH_INFO", "").partition(PREFIX)
         if named[0] or not named[2]:
             return django(environ, start_response)

@@ -133,14 +133,17 @@ def _process(
 def _wait_until_answering(server: Server, probe: str, limit: float = 60) -> None:
     end = time.monotonic() + limit
     while time.monotonic() < end:
+        connection = Connection(server.port)
         try:
-            Connection(server.port).get(probe)
+            connection.get(probe)
         except OSError:
             if server.process.poll() is not None:
                 break
             time.sleep(0.05)
         else:
             return
+        finally:
+            connection.close()
     raise RuntimeError((server.folder / "server.log").read_text()[-2000:])
 
 
