@@ -12,7 +12,6 @@ from django.utils.safestring import SafeString
 from contextdash.rendering import ansi as terminal
 from contextdash.rendering import diff, highlight, numbers, states, times
 from contextdash.rendering import markdown as md
-from contextdash.rendering.text import visible
 
 register = template.Library()
 
@@ -43,7 +42,7 @@ def badge(value: object, word: str = "") -> SafeString:
     """Shape and word of a state; ``word`` says it in another way."""
     state = states.state_of(str(value))
     css = f"badge {state.css}".rstrip()
-    return format_html('<span class="{}">{}{}</span>', css, shape(state.shape), visible(word or state.word))
+    return format_html('<span class="{}">{}{}</span>', css, shape(state.shape), terminal.plain(word or state.word))
 
 
 @register.simple_tag
@@ -54,14 +53,14 @@ def severity(value: object) -> SafeString:
         return format_html(
             '<span class="sev sev--{}">{}{}</span>', name, shape(f"v-{name}"), name.capitalize()
         )
-    return format_html('<span class="sev sev--info">{}{}</span>', shape("s-idle"), visible(str(value)))
+    return format_html('<span class="sev sev--info">{}{}</span>', shape("s-idle"), terminal.plain(str(value)))
 
 
 @register.simple_tag
 @lru_cache(maxsize=KEPT_TAGS)
 def agent(name: object, slot: int | None = None) -> SafeString:
     """An agent's two letters in its colour, and its name."""
-    shown = visible(str(name or "")).strip() or "nobody"
+    shown = terminal.plain(str(name or "")).strip() or "nobody"
     return format_html(
         '<span class="agent a{}" title="{}"><span class="mono2" aria-hidden="true">{}</span>'
         '<span dir="auto">{}</span></span>',
@@ -121,7 +120,7 @@ def size(value: int | None) -> str:
 
 @register.filter
 def markdown(text: object) -> SafeString:
-    return md.markdown(_text(text))
+    return md.markdown(terminal.plain(_text(text)))
 
 
 @register.filter

@@ -56,7 +56,7 @@ def open_handoffs(
         .order_by("-ts", "-id")
         .values("id")[:OPEN_HANDOFFS]
     )
-    rows = AgentMessage.objects.filter(~_answered(), id__in=newest, session__deleted_at=None)
+    rows = AgentMessage.objects.filter(~answered_later(), id__in=newest, session__deleted_at=None)
     rows = rows.exclude(target=None).exclude(target="")
     if project:
         rows = rows.filter(session__project__slug=project)
@@ -69,7 +69,7 @@ def open_handoffs(
 def thread(session: Session, *, limit: int) -> Thread:
     """The newest messages of a session."""
     rows = AgentMessage.objects.filter(session=session).select_related("acknowledged_by")
-    rows = with_starts(rows.annotate(answered=_answered()), MESSAGE_CHARS, "content")
+    rows = with_starts(rows.annotate(answered=answered_later()), MESSAGE_CHARS, "content")
     found = list(rows.order_by("-ts", "-id")[: limit + 1])
     entries = [_entry(row) for row in found[:limit]]
     return Thread(entries, more=len(found) > limit)
@@ -86,6 +86,7 @@ def _entry(row: Any) -> Entry:
     return Entry(row, long=len(row.content_start) > MESSAGE_CHARS, answered=row.answered)
 
 
-def _answered() -> Exists:
+def answered_later() -> Exists:
+    """Whether a message's target wrote later in its session."""
     later = AgentMessage.objects.filter(session=OuterRef("session"), agent_name=OuterRef("target"))
     return Exists(later.filter(Q(ts__gt=OuterRef("ts")) | Q(ts=OuterRef("ts"), id__gt=OuterRef("id"))))

@@ -10,7 +10,8 @@ from contextdash.cleaning import shorten
 def with_starts[M: models.Model](rows: QuerySet[M], chars: int, *fields: str) -> QuerySet[M]:
     """The rows without these texts, but with ``<field>_start``: one character more than ``chars``."""
     starts = {f"{field}_start": Left(field, chars + 1) for field in fields}
-    return rows.defer(*fields).annotate(**starts)
+    started: QuerySet[M] = rows.defer(*fields).annotate(**starts)
+    return started
 
 
 def text_or_start(row: models.Model, field: str, chars: int) -> str | None:

@@ -119,7 +119,7 @@ def settle_conflict(
         Invalid: there is no reason.
     """
     reason = text(reason, "reason")
-    for decision in decisions:
+    for decision in {decision.pk: decision for decision in decisions}.values():
         if keep is None or decision.pk == keep.pk:
             values: dict[str, object] = {"status": DecisionStatus.STANDS}
         else:
