@@ -52,7 +52,7 @@ def tokens_of(user: User) -> QuerySet[Token]:
 
 
 def refusals() -> Sequence[Quarantined]:
-    return Quarantined.objects.defer("body").order_by("-id")[:REFUSALS]
+    return list(Quarantined.objects.defer("body").order_by("-id")[:REFUSALS])
 
 
 def sizes() -> Sizes | None:

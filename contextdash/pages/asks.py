@@ -7,7 +7,8 @@ from datetime import datetime
 from backlog_app.models import BacklogItem
 from contextdash import clock
 from contextdash.cleaning import one_line
-from contextdash.pages import failing, needs
+from contextdash.pages import failing
+from contextdash.pages.needs import Needs
 from contextdash.pages.places import place
 from contextdash.rendering.ansi import plain
 from reviews_app.models import Review
@@ -41,17 +42,18 @@ class Ask:
     """The hand-off that can be acknowledged here."""
 
 
-def asks(project: str | None) -> Sequence[Ask]:
+def asks(needs: Needs, project: str | None) -> Sequence[Ask]:
     """First whom an agent stands still for, longest wait first; then findings, worst first; then the rest."""
-    by_wait = sorted(map(_session, needs.sessions(project).order_by("-last_us", "-key")[:EACH_KIND]), key=_at)
+    by_wait = sorted(map(_session, needs.sessions.order_by("-last_us", "-key")[:EACH_KIND]), key=_at)
+    worst = with_starts(needs.findings, 600, "finding").order_by("open_rank", "-ts", "-id")
     return [
         *(ask for ask in by_wait if ask.session),
-        *sorted(map(_handoff, needs.handoffs(project)[:EACH_KIND]), key=_at),
-        *_findings(project),
+        *sorted(map(_handoff, needs.handoffs[:EACH_KIND]), key=_at),
+        *map(_finding, worst[:EACH_KIND]),
         *(ask for ask in by_wait if not ask.session),
-        *map(_hook, failing.reports().failing),
+        *map(_hook, needs.hooks.failing),
         *_conflicts(project),
-        *map(_story, needs.stories(project).order_by("priority", "changed_at", "id")[:EACH_KIND]),
+        *map(_story, needs.stories.order_by("priority", "changed_at", "id")[:EACH_KIND]),
     ]
 
 
@@ -99,13 +101,6 @@ def _handoff(message: AgentMessage) -> Ask:
         session=message.session,
         message_id=message.pk,
     )
-
-
-def _findings(project: str | None) -> Iterator[Ask]:
-    rows = with_starts(needs.findings(project), 600, "finding")
-    found = rows.order_by("open_rank", "-ts", "-id")[:EACH_KIND]
-    for review in found:
-        yield _finding(review)
 
 
 def _finding(review: Review) -> Ask:

@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from contextdash.pages import frame
+from contextdash.pages.needs import Needs
 from contextdash.pages.places import place
 from sessions_app.models import Project
 
@@ -77,8 +78,12 @@ class Shell:
         return f"?{urlencode({'project': self._slug})}" if self._slug else ""
 
     @cached_property
+    def needs(self) -> Needs:
+        return Needs(self._slug or None)
+
+    @cached_property
     def freshness(self) -> frame.Freshness:
-        return frame.freshness(self._slug or None)
+        return frame.freshness(self.needs)
 
     @cached_property
     def nav(self) -> list[list[Entry]]:
@@ -108,7 +113,16 @@ class Shell:
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
-    return {"shell": Shell(request)}
+    return {"shell": shell_of(request)}
+
+
+def shell_of(request: HttpRequest) -> Shell:
+    """The frame's facts of this request, the same for its view and its templates."""
+    known = getattr(request, "contextdash_shell", None)
+    if known is None:
+        known = request.contextdash_shell = Shell(request)  # type: ignore[attr-defined]
+    assert isinstance(known, Shell)  # noqa: S101 - nothing else sets it
+    return known
 
 
 def _url(slug: str) -> str:

@@ -69,7 +69,7 @@ def start() -> datetime:
     return timezone.localtime(clock.now()).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def figures(project: str | None) -> Figures:
+def figures(project: str | None, hooks: failing.Reports) -> Figures:
     since_us = clock.to_us(start())
     rows = Session.objects.filter(deleted_at=None, last_us__gte=since_us)
     rows = rows.filter(project__slug=project) if project else rows
@@ -80,7 +80,7 @@ def figures(project: str | None) -> Figures:
         events=Sum("accepted"), refused=Sum("refused")
     )
     numbers = {name: value or 0 for name, value in {**of_sessions, **delivered}.items()}
-    return Figures(**numbers, hooks=failing.reports())
+    return Figures(**numbers, hooks=hooks)
 
 
 def chart() -> Chart:
@@ -125,13 +125,13 @@ def sprint_now(project: str | None) -> SprintNow | None:
 def decided(project: str | None) -> Sequence[Decision]:
     rows = Decision.objects.filter(ts__gte=start())
     rows = rows.filter(project__slug=project) if project else rows
-    return with_starts(rows, 200, "choice", "rationale").order_by("-ts", "-id")[:LISTED]
+    return list(with_starts(rows, 200, "choice", "rationale").order_by("-ts", "-id")[:LISTED])
 
 
 def learned(project: str | None) -> Sequence[Mistake]:
     rows = Mistake.objects.filter(ts__gte=start())
     rows = rows.filter(project__slug=project) if project else rows
-    return with_starts(rows, 200, "summary", "root_cause", "fix").order_by("-ts", "-id")[:LISTED]
+    return list(with_starts(rows, 200, "summary", "root_cause", "fix").order_by("-ts", "-id")[:LISTED])
 
 
 def _hours(begin: datetime, bars: Sequence[Bar]) -> list[tuple[str, int]]:

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from django.db.models import Sum
+from django.db.models import Q, Sum
 
 from contextdash import clock
-from contextdash.pages import day, needs
-from reviews_app.queries import tallies
+from contextdash.pages import day
+from contextdash.pages.needs import Needs
+from reviews_app.queries.findings import State
 from sessions_app.models import HookBucket, Session
 
 LIVE_US = 2 * 60 * 1_000_000
@@ -41,30 +42,21 @@ class Freshness:
         return ".".join(str(int(part)) for part in parts)
 
 
-def freshness(project: str | None) -> Freshness:
+def freshness(needs: Needs) -> Freshness:
     now_us = clock.now_us()
     newest = Session.objects.filter(deleted_at=None).order_by("-last_us", "-key")
     start_us = now_us - now_us % BUCKET_US
-    arrived = HookBucket.objects.filter(start_us=start_us).aggregate(n=Sum("accepted"))["n"] or 0
+    today = HookBucket.objects.filter(start_us__gte=clock.to_us(day.start())).aggregate(
+        arrived=Sum("accepted", filter=Q(start_us=start_us)), refused=Sum("refused")
+    )
     return Freshness(
         drawn_us=now_us,
         last_us=newest.values_list("last_us", flat=True).first(),
-        counts=counts(project),
-        per_minute=round(arrived / max(1.0, (now_us - start_us) / 60_000_000)),
-        refused=_refused_today(),
-    )
-
-
-def counts(project: str | None) -> Counts:
-    return Counts(
-        needs=needs.count(project),
-        working=needs.working_count(project)["sessions"],
-        findings=tallies.open_count(project=project or ""),
-    )
-
-
-def _refused_today() -> int:
-    return (
-        HookBucket.objects.filter(start_us__gte=clock.to_us(day.start())).aggregate(n=Sum("refused"))["n"]
-        or 0
+        counts=Counts(
+            needs=needs.count,
+            working=needs.at_work["sessions"],
+            findings=needs.open_findings.by_state[State.OPEN],
+        ),
+        per_minute=round((today["arrived"] or 0) / max(1.0, (now_us - start_us) / 60_000_000)),
+        refused=today["refused"] or 0,
     )

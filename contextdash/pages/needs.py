@@ -6,6 +6,7 @@ on the page.
 
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import cached_property
 
 from django.db.models import Count, Q, QuerySet
 
@@ -26,60 +27,71 @@ HANDOFFS = 100
 """More hand-offs than this are counted as so many."""
 
 
-def sessions(project: str | None) -> QuerySet[Session]:
-    """Those that wait for an answer, fell silent at work, or ended in an error."""
-    now_us = clock.now_us()
-    lately = Q(last_us__gte=clock.to_us(clock.now() - FORGET_AFTER))
-    at_rest = ~Q(activity__in=[Activity.WORKING, Activity.WAITING])
-    errored = at_rest & Q(status=SessionStatus.ERRORED) & lately
-    rows = Session.objects.filter(deleted_at=None, archived_at=None)
-    rows = rows.filter(Q(activity=Activity.WAITING) | states_q(("stale",), now_us) & lately | errored)
-    return rows.filter(project__slug=project) if project else rows
+class Needs:
+    """Of one project, or of all; each thing is read once."""
 
+    def __init__(self, project: str | None) -> None:
+        self._project = project
 
-def working(project: str | None) -> QuerySet[Session]:
-    """At work and not silent, subagents included."""
-    rows = Session.objects.filter(deleted_at=None, archived_at=None).filter(
-        states_q(("working",), clock.now_us())
-    )
-    return rows.filter(project__slug=project) if project else rows
+    @property
+    def sessions(self) -> QuerySet[Session]:
+        """Those that wait for an answer, fell silent at work, or ended in an error."""
+        now_us = clock.now_us()
+        lately = Q(last_us__gte=clock.to_us(clock.now() - FORGET_AFTER))
+        at_rest = ~Q(activity__in=[Activity.WORKING, Activity.WAITING])
+        errored = at_rest & Q(status=SessionStatus.ERRORED) & lately
+        stale = states_q(("stale",), now_us) & lately
+        rows = Session.objects.filter(Q(activity=Activity.WAITING) | stale | errored)
+        return self._of(rows.filter(deleted_at=None, archived_at=None))
 
+    @property
+    def working(self) -> QuerySet[Session]:
+        """At work and not silent, subagents included: no need, but what the others are told from."""
+        rows = Session.objects.filter(states_q(("working",), clock.now_us()))
+        return self._of(rows.filter(deleted_at=None, archived_at=None))
 
-def handoffs(project: str | None) -> Sequence[AgentMessage]:
-    return open_handoffs(project=project, limit=HANDOFFS)
+    @cached_property
+    def handoffs(self) -> Sequence[AgentMessage]:
+        return open_handoffs(project=self._project, limit=HANDOFFS)
 
+    @property
+    def findings(self) -> QuerySet[Review]:
+        """Open Critical and High ones."""
+        return self._of(Review.objects.filter(open_rank__lte=BLOCKING_RANK))
 
-def findings(project: str | None) -> QuerySet[Review]:
-    """Open Critical and High findings."""
-    rows = Review.objects.filter(open_rank__lte=BLOCKING_RANK)
-    return rows.filter(project__slug=project) if project else rows
+    @property
+    def conflicts(self) -> QuerySet[Decision]:
+        return self._of(Decision.objects.filter(status=DecisionStatus.CONFLICT))
 
+    @property
+    def stories(self) -> QuerySet[BacklogItem]:
+        return self._of(BacklogItem.objects.filter(status=StoryStatus.BLOCKED, deleted_at=None))
 
-def conflicts(project: str | None) -> QuerySet[Decision]:
-    rows = Decision.objects.filter(status=DecisionStatus.CONFLICT)
-    return rows.filter(project__slug=project) if project else rows
+    @cached_property
+    def hooks(self) -> failing.Reports:
+        """Of all projects: a hook script belongs to a machine."""
+        return failing.reports()
 
+    @cached_property
+    def open_findings(self) -> tallies.Counts:
+        return tallies.counts(project=self._project or "")
 
-def stories(project: str | None) -> QuerySet[BacklogItem]:
-    rows = BacklogItem.objects.filter(status=StoryStatus.BLOCKED, deleted_at=None)
-    return rows.filter(project__slug=project) if project else rows
+    @cached_property
+    def count(self) -> int:
+        worst = sum(n for rank, n in self.open_findings.open_by_rank.items() if rank <= BLOCKING_RANK)
+        topics = self.conflicts.order_by().values("project", "topic").distinct()
+        others = self.sessions.count() + topics.count() + self.stories.count()
+        return others + len(self.handoffs) + worst + len(self.hooks.failing)
 
+    @cached_property
+    def at_work(self) -> dict[str, int]:
+        """How many ``sessions`` and ``subagents``."""
+        own, of_others = Q(parent=None), Q(parent__isnull=False)
+        return self.working.aggregate(
+            sessions=Count("key", filter=own), subagents=Count("key", filter=of_others)
+        )
 
-def count(project: str | None) -> int:
-    topics = conflicts(project).order_by().values("project", "topic").distinct()
-    return (
-        sessions(project).count()
-        + len(handoffs(project))
-        + tallies.blocking_count(project=project or "")
-        + topics.count()
-        + stories(project).count()
-        + len(failing.reports().failing)
-    )
-
-
-def working_count(project: str | None) -> dict[str, int]:
-    """``sessions`` and ``subagents`` at work."""
-    rows = working(project)
-    return rows.aggregate(
-        sessions=Count("key", filter=Q(parent=None)), subagents=Count("key", filter=Q(parent__isnull=False))
-    )
+    def _of[R: (QuerySet[Session], QuerySet[Review], QuerySet[Decision], QuerySet[BacklogItem])](
+        self, rows: R
+    ) -> R:
+        return rows.filter(project__slug=self._project) if self._project else rows

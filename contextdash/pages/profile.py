@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from contextdash.errors import Invalid
 from contextdash.models import User
-from contextdash.pages.context import Shell
+from contextdash.pages.context import shell_of
 from contextdash.pages.forms import PasswordForm, ProfileForm
 from contextdash.services import users
 from contextdash.viewkit import actor_of
@@ -62,7 +62,7 @@ def set_theme(request: HttpRequest) -> HttpResponse:
 @require_GET
 def freshness(request: HttpRequest) -> HttpResponse:
     """The freshness line with the counts of the navigation."""
-    now = Shell(request).freshness
+    now = shell_of(request).freshness
     if request.GET.get("v") == now.version:
         return HttpResponse(status=204)
     return render(request, "partials/_freshness.html", {"freshness": now})

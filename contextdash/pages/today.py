@@ -1,5 +1,6 @@
 """Today: what needs a person, who works on what, the day's figures."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -8,12 +9,22 @@ from django.views.decorators.http import require_GET
 
 from backlog_app.models import BacklogItem
 from contextdash import clock, live
-from contextdash.pages import asks, day, needs
+from contextdash.pages import asks, day
+from contextdash.pages.context import shell_of
+from contextdash.pages.needs import Needs
 from reviews_app.queries import tallies
 from sessions_app.models import Mistake, Session
 from sessions_app.queries import decisions, handoffs, hooks, sessions
 
 WORKING_ROWS = 25
+
+
+@dataclass(frozen=True, slots=True)
+class AtWork:
+    session: Session
+    call: str
+    """The tool that it is in, or that it thinks."""
+    summary: str
 
 
 @require_GET
@@ -22,16 +33,17 @@ def today(request: HttpRequest) -> HttpResponse:
     if (same := live.unchanged(request, version)) is not None:
         return same
     project = request.GET.get("project", "").strip()[:100] or None
-    rows = asks.asks(project)
+    needs = shell_of(request).needs
+    rows = asks.asks(needs, project)
     context: dict[str, Any] = {
         "nav": "today",
         "today": timezone.localtime(clock.now()),
         "asks": rows,
         "oldest": min((ask.at for ask in rows), default=None),
-        "needs": needs.count(project),
-        "working": _working(project),
-        "at_work": needs.working_count(project),
-        "figures": day.figures(project),
+        "needs": needs.count,
+        "working": _working(needs),
+        "at_work": needs.at_work,
+        "figures": day.figures(project, needs.hooks),
         "chart": day.chart(),
         "sprint": day.sprint_now(project),
         "decided": day.decided(project),
@@ -41,14 +53,15 @@ def today(request: HttpRequest) -> HttpResponse:
     return live.respond(request, "pages/today.html", context, version=version, fragment="live")
 
 
-def _working(project: str | None) -> list[Session]:
-    """Newest first; ``call_name`` and ``call_summary`` are the two halves of the current call."""
-    rows = needs.working(project).select_related("project").defer("user_request", "extra")
-    found = list(rows.order_by("-last_us", "-key")[:WORKING_ROWS])
-    for session in found:
-        name, _, summary = session.current_call.partition(" ")
-        session.call_name, session.call_summary = name or "Thinking", summary or session.model
-    return found
+def _working(needs: Needs) -> list[AtWork]:
+    """Newest first."""
+    rows = needs.working.select_related("project").defer("user_request", "extra")
+    return [_at_work(session) for session in rows.order_by("-last_us", "-key")[:WORKING_ROWS]]
+
+
+def _at_work(session: Session) -> AtWork:
+    name, _, summary = session.current_call.partition(" ")
+    return AtWork(session, name or "Thinking", summary or session.model)
 
 
 def _version() -> str:

@@ -33,12 +33,15 @@ document.addEventListener("htmx:sendError", () => toast("The server did not answ
 
 async function copy(button) {
   const wanted = button.dataset.copy;
-  const text = wanted.startsWith("#") ? document.querySelector(wanted)?.textContent ?? "" : wanted;
+  const source = wanted.startsWith("#") ? document.querySelector(wanted) : button.parentElement;
+  const text = wanted.startsWith("#") ? source?.textContent ?? "" : wanted;
   try {
     await navigator.clipboard.writeText(text);
     toast("Copied");
   } catch {
-    toast("The browser does not allow copying here; select the text instead.", { bad: true });
+    // Over plain http from another machine there is no clipboard; what is selected can still be copied.
+    if (source) getSelection().selectAllChildren(source);
+    toast("The browser does not allow copying here. It is selected: press Ctrl C.", { bad: true });
   }
 }
 
