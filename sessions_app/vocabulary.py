@@ -32,6 +32,7 @@ class EventKind(TextChoices):
     SESSION_START = "session_start"
     SESSION_END = "session_end"
     PROMPT = "prompt"
+    ANSWER = "answer"  # a text of the agent within a turn; the newest is the turn's answer
     TURN_END = "turn_end"
     TURN_FAILED = "turn_failed"
     TOOL_START = "tool_start"

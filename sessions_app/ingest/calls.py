@@ -22,6 +22,8 @@ def apply(
 ) -> CallRow:
     """Move the call that the event tells of; ``late`` calls will hardly see a result."""
     call = state.calls.get((session.key, seen.call_id or seen.identity.hex()))
+    if call is None and not seen.call_id and seen.kind != EventKind.TOOL_START:
+        call = _oldest_alike(state, session, seen)
     if call is None:
         call = _new(state, session, run, seen)
         if late or (run is not None and run.status == RunStatus.INTERRUPTED):
@@ -40,6 +42,17 @@ def apply(
 def label(call: CallRow) -> str:
     """What the session is doing, in one line."""
     return one_line(f"{call.name} {call.summary}", 300)
+
+
+def _oldest_alike(state: State, session: SessionRow, seen: Observation) -> CallRow | None:
+    """The call that a result without an id answers: of the open ones alike, the one that began first."""
+    about = (seen.tool, seen.summary, seen.input_size)
+    alike = [
+        call
+        for call in state.calls_of(session)
+        if call.result_event_id is None and (call.name, call.summary, call.input_size) == about
+    ]
+    return min(alike, key=lambda call: (call.started_us, call.key or 0), default=None)
 
 
 def _new(state: State, session: SessionRow, run: RunRow | None, seen: Observation) -> CallRow:

@@ -1,22 +1,11 @@
 """Claude Code's hook bodies. Its hooks also fire inside subagents, then with ``agent_id``."""
 
-from typing import NamedTuple
-
 from contextdash.cleaning import one_line
 from contextdash.ids import child_session_id
 from sessions_app.ingest import reading
 from sessions_app.ingest.observation import Observation, PlanSeen
-from sessions_app.ingest.reading import Body, mapping, text, told
+from sessions_app.ingest.reading import Body, Ids, Known, mapping, text, told
 from sessions_app.vocabulary import EventKind, PlanStatus
-
-
-class Known(NamedTuple):
-    kind: str
-    category: str = ""
-    priority: int = 3
-    tells: tuple[str, ...] = ()
-    """The fields that its line on the timeline is made of."""
-
 
 EVENTS: dict[str, Known] = {
     "Setup": Known(EventKind.CONTEXT, "session", 4, ("trigger",)),
@@ -69,6 +58,15 @@ WAITING = frozenset(
 
 def event_name(body: Body) -> str:
     return text(body, "hook_event_name")
+
+
+def ids(body: Body) -> Ids:
+    return Ids(
+        session=text(body, "session_id"),
+        agent=text(body, "agent_id"),
+        turn=text(body, "prompt_id"),
+        call=text(body, "tool_use_id"),
+    )
 
 
 def own_id(body: Body, name: str) -> str:

@@ -6,7 +6,7 @@ clients copied them.
 
 from sessions_app.ingest import claude_code
 from sessions_app.ingest.observation import Observation
-from sessions_app.ingest.reading import Body, text
+from sessions_app.ingest.reading import Body, Ids, text
 
 _ALIKE = {name.lower(): name for name in claude_code.EVENTS}
 
@@ -16,6 +16,11 @@ def event_name(body: Body) -> str:
         if name := text(body, key):
             return name
     return ""
+
+
+def ids(body: Body) -> Ids:
+    found = claude_code.ids(body)
+    return found if found.session else found._replace(session=text(body, "sessionId"))
 
 
 def own_id(body: Body, name: str) -> str:

@@ -62,12 +62,17 @@ class Observation:
     session_id: str = ""
     """The session that it happened in: the client's, or the subagent's child of it."""
 
+    parent_id: str = ""
+    """The session that started this one, where the client gives a subagent's session an id of its own."""
+
     identity: bytes = b""
     earlier_identity: bytes = b""
     """Where equal bytes make the identity: that of the five seconds before."""
     content: bytes = b""
     payload: bytes = b""
     payload_size: int = 0
+    clock_us: int | None = None
+    """The time in the body, for clients that write one."""
     occurred_us: int = 0
     """As the client's clock says."""
     at_us: int = 0

@@ -15,12 +15,22 @@ from contextdash.errors import Malformed, NotFound
 from contextdash.ids import child_session_id, digest16, session_id
 from contextdash.limits import HOOK_TEXT_BYTES, NAME_CHARS, SAME_BYTES_SECONDS
 from contextdash.redaction import mask
-from sessions_app.ingest import claude_code, generic
+from sessions_app.ingest import claude_code, codex, copilot, cursor, gemini, generic, opencode
 from sessions_app.ingest.observation import Delivery, Observation
-from sessions_app.ingest.reading import Body, encode, text
+from sessions_app.ingest.reading import Ids, encode
 
-CLIENTS: dict[str, ModuleType] = {"claude-code": claude_code}
-"""One module per client: ``event_name(body)``, ``own_id(body, name)`` and ``read(observation, body)``."""
+CLIENTS: dict[str, ModuleType] = {
+    "claude-code": claude_code,
+    "codex": codex,
+    "copilot": copilot,
+    "cursor": cursor,
+    "gemini": gemini,
+    "opencode": opencode,
+}
+"""One module per client: ``event_name(body)``, ``ids(body)``, ``own_id(body, name)``, ``read(seen, body)``.
+
+Only ``read`` sees the masked body; the others name and recognise what was sent.
+"""
 
 BELIEVED_AGE_US = 30 * 86_400 * 1_000_000
 """How old a spooled delivery may be; an older time is a wrong clock."""
@@ -74,7 +84,7 @@ def observe(raw: bytes, *, client: str, delivery: Delivery, event: str = "") -> 
     if not name:
         raise Malformed("The body names no event (hook_event_name), nor does the address.")
     seen = Observation(client=client, name=name, delivery=delivery)
-    _name_session(seen, sent)
+    _name_session(seen, reader.ids(sent))
     canonical = encode(sent)
     _recognise(seen, reader.own_id(sent, name), canonical)
     plain, shown = _shown(sent, canonical)
@@ -85,16 +95,17 @@ def observe(raw: bytes, *, client: str, delivery: Delivery, event: str = "") -> 
     return seen
 
 
-def _name_session(seen: Observation, sent: Body) -> None:
-    raw_id = text(sent, "session_id") or text(sent, "sessionId")
-    if not raw_id.strip():
+def _name_session(seen: Observation, ids: Ids) -> None:
+    if not ids.session.strip():
         return
-    seen.root_id, external_id = session_id(raw_id)
+    seen.root_id, external_id = session_id(ids.session)
     seen.external_id = mask(external_id)
-    seen.agent_id = text(sent, "agent_id", 200)
+    seen.agent_id = ids.agent[:NAME_CHARS]
     seen.session_id = child_session_id(seen.root_id, seen.agent_id) if seen.agent_id else seen.root_id
-    seen.turn_id = _short_id(text(sent, "prompt_id"))
-    seen.call_id = _short_id(text(sent, "tool_use_id"))
+    seen.turn_id = _short_id(ids.turn)
+    seen.call_id = _short_id(ids.call)
+    if ids.parent.strip():
+        seen.parent_id = session_id(ids.parent)[0]
 
 
 def _short_id(raw: str) -> str:
@@ -147,7 +158,8 @@ def _cut(long: str) -> str:
 
 
 def _date(seen: Observation) -> None:
-    received, captured = seen.delivery.received_us, seen.delivery.captured_us
+    received = seen.delivery.received_us
+    captured = seen.clock_us if seen.delivery.captured_us is None else seen.delivery.captured_us
     seen.occurred_us = seen.at_us = received
     if captured is not None:
         seen.occurred_us = captured

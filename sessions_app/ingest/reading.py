@@ -1,7 +1,7 @@
 """Reading the bodies of clients: every field is optional and may be of any type."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -11,6 +11,30 @@ from sessions_app.ingest.observation import PlanSeen
 from sessions_app.vocabulary import PlanStatus
 
 type Body = Mapping[str, Any]
+
+
+class Ids(NamedTuple):
+    """What a body says it belongs to; empty where it says nothing."""
+
+    session: str
+    agent: str = ""
+    """A subagent of the session."""
+    turn: str = ""
+    call: str = ""
+    parent: str = ""
+    """The session that this one, which has an id of its own, was started by."""
+
+
+class Known(NamedTuple):
+    """What one event of a client means."""
+
+    kind: str
+    category: str = ""
+    """Empty: it has no line of its own on the timeline."""
+    priority: int = 3
+    tells: tuple[str, ...] = ()
+    """The fields that its line on the timeline is made of."""
+
 
 encode = msgspec.json.Encoder().encode
 

@@ -112,6 +112,8 @@ def _accept(state: State, seen: Observation) -> None:
         )
         return
     root = state.sessions.get(seen.root_id) or state.create_root(seen)
+    if seen.parent_id and root.parent_id is None:
+        _link_parent(state, root, seen)
     session = root
     if seen.agent_id:
         session = state.sessions.get(seen.session_id) or state.create_child(
@@ -175,6 +177,20 @@ def _count(session: SessionRow, seen: Observation) -> None:
         session.started_at = connection.ops.adapt_datetimefield_value(from_us(seen.at_us))
     if seen.kind != EventKind.SESSION_START:
         session.started_only = False
+
+
+def _link_parent(state: State, session: SessionRow, seen: Observation) -> None:
+    """A subagent whose client gives it a session of its own."""
+    parent = state.sessions.get(seen.parent_id)
+    if parent is None or parent is session or parent.deleted_at is not None:
+        return
+    session.parent_id = parent.key
+    if seen.agent_name:
+        session.agent_name = seen.agent_name
+    Session.objects.filter(key=session.key).update(family_root_id=parent.parent_id or parent.key)
+    parent.child_count += 1
+    state.changed(session)
+    _touch_parent(state, parent, seen)
 
 
 def _touch_parent(state: State, parent: SessionRow, seen: Observation) -> None:

@@ -63,6 +63,8 @@ def apply(state: State, session: SessionRow, run: RunRow, seen: Observation) -> 
         interrupt_others(state, session, seen, keep=run)
     elif seen.kind in ENDING:
         _end(state, run, turn, seen)
+    elif seen.kind == EventKind.ANSWER:
+        Run.objects.filter(key=run.key).update(answer=seen.answer)
     elif seen.kind in WORK and _reopens(state, session, run, seen):
         run.status, run.ended_us, turn.ended_us = RunStatus.RUNNING, None, None
         state.changed(turn)
@@ -108,7 +110,10 @@ def _end(state: State, run: RunRow, turn: TurnRow, seen: Observation) -> None:
     ended_before = run.status in (RunStatus.COMPLETED, RunStatus.FAILED)
     if ended_before and run.ended_us is not None and run.ended_us > seen.at_us:
         return
-    run.status = RunStatus.FAILED if seen.kind == EventKind.TURN_FAILED else RunStatus.COMPLETED
+    if seen.interrupted:
+        run.status = RunStatus.INTERRUPTED
+    else:
+        run.status = RunStatus.FAILED if seen.kind == EventKind.TURN_FAILED else RunStatus.COMPLETED
     run.ended_us = turn.ended_us = seen.at_us
     texts = {"answer": seen.answer, "error": seen.error}
     told = {name: text for name, text in texts.items() if text}

@@ -31,11 +31,15 @@ def stream_result() -> dict[str, Any]:
 
 
 def seen(
-    body: dict[str, Any] | bytes, at_us: int | None = None, client: str = "claude-code", **facts: Any
+    body: dict[str, Any] | bytes,
+    at_us: int | None = None,
+    client: str = "claude-code",
+    event: str = "",
+    **facts: Any,
 ) -> Observation:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     delivery = Delivery(received_us=now_us() if at_us is None else at_us, **facts)
-    return observe(raw, client=client, delivery=delivery)
+    return observe(raw, client=client, event=event, delivery=delivery)
 
 
 def deliver(*observations: Observation) -> Sequence[Outcome]:
