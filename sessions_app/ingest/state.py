@@ -19,6 +19,7 @@ from sessions_app.ingest.rows import CallRow, EventRow, RunRow, SessionEventRow,
 from sessions_app.models import Session, SessionState, Tombstone
 from sessions_app.vocabulary import Activity, EventKind, RunStatus, SessionStatus
 
+RESULTS = frozenset({EventKind.TOOL_END, EventKind.TOOL_FAILED, EventKind.TOOL_DENIED})
 CLOSING = frozenset({EventKind.PROMPT, EventKind.SESSION_END, EventKind.SUBAGENT_END})
 """Kinds that end what is still open in their session."""
 
@@ -44,7 +45,12 @@ class State:
         self._load(batch)
 
     def _load(self, batch: Sequence[Observation]) -> None:
-        ids = {one for seen in batch for one in (seen.root_id, seen.session_id, seen.spawned_id) if one}
+        ids = {
+            one
+            for seen in batch
+            for one in (seen.root_id, seen.session_id, seen.spawned_id, seen.parent_id)
+            if one
+        }
         self._add_sessions(self.rows.sessions_by_id(ids))
         unknown = ids - self.sessions.keys()
         if unknown:
@@ -65,6 +71,8 @@ class State:
     def _load_open(self, touched: Iterable[tuple[Observation, SessionRow]], ended: Collection[int]) -> None:
         closing = {row.key for seen, row in touched if seen.kind in CLOSING}
         closing |= {row.key for row in self.sessions.values() if row.parent_id in ended}
+        # A result without an id finds its call among the open ones.
+        closing |= {row.key for seen, row in touched if seen.kind in RESULTS and not seen.call_id}
         self._add_runs(self.rows.open_runs(closing | {row.key for seen, row in touched if not seen.turn_id}))
         self._add_calls(self.rows.open_calls(closing))
 
@@ -158,6 +166,7 @@ class State:
         SessionState.objects.create(session=made, version=0, created_us=seen.at_us)
         row = SessionRow(*(getattr(made, name) for name in rows.SESSION_COLUMNS))
         row.started_at = connection.ops.adapt_datetimefield_value(started)
+        row.stored = rows.SESSIONS.values(row)
         self._add_sessions([row])
         return row
 
@@ -227,6 +236,7 @@ class State:
             ended_us=None,
         )
         self.rows.insert_run(run, digest16(b"run", session.id.encode(), turn_id.encode(), b"1").hex())
+        turn.stored, run.stored = rows.TURNS.values(turn), rows.RUNS.values(run)
         self._add_turns([turn])
         self._add_runs([run])
         return run

@@ -15,8 +15,11 @@ class Event(models.Model):
     """
 
     key = models.BigAutoField(primary_key=True)
-    session = models.ForeignKey(Session, on_delete=models.DB_CASCADE, related_name="events")
-    run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.DB_CASCADE, related_name="events")
+    # Of session and run the constraints below are the index: each further one is another page to write.
+    session = models.ForeignKey(Session, on_delete=models.DB_CASCADE, related_name="events", db_index=False)
+    run = models.ForeignKey(
+        Run, null=True, blank=True, on_delete=models.DB_CASCADE, related_name="events", db_index=False
+    )
     seq = models.PositiveIntegerField(null=True, blank=True, help_text="Place in the run, from 1.")
     ordinal = models.BigIntegerField(help_text="Place in the session in order of commit; replay cursor.")
     source = models.CharField(max_length=20)
@@ -36,9 +39,7 @@ class Event(models.Model):
         ordering = ["session", "ordinal"]
         constraints = [
             models.UniqueConstraint(fields=["session", "ordinal"], name="one_event_per_ordinal"),
-            models.UniqueConstraint(
-                fields=["run", "seq"], name="one_event_per_seq", condition=Q(seq__isnull=False)
-            ),
+            models.UniqueConstraint(fields=["run", "seq"], name="one_event_per_seq"),
             models.CheckConstraint(condition=Q(seq=None) | Q(seq__gt=0), name="seq_counts_from_one"),
         ]
 
@@ -53,10 +54,18 @@ class SessionEvent(models.Model):
     """
 
     key = models.BigAutoField(primary_key=True)
-    session = models.ForeignKey(Session, on_delete=models.DB_CASCADE, related_name="session_events")
+    session = models.ForeignKey(
+        Session, on_delete=models.DB_CASCADE, related_name="session_events", db_index=False
+    )
     # No constraint: events leave by purge and retention, what they meant stays.
     event = models.ForeignKey(
-        Event, null=True, blank=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
+        Event,
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="+",
     )
     type = models.CharField(max_length=60)
     category = models.CharField(max_length=60, blank=True, default="")

@@ -9,7 +9,7 @@ class Turn(models.Model):
     """One request of a user (or of a parent agent) and what was done about it. Times in µs, UTC."""
 
     key = models.BigAutoField(primary_key=True)
-    session = models.ForeignKey(Session, on_delete=models.DB_CASCADE, related_name="turns")
+    session = models.ForeignKey(Session, on_delete=models.DB_CASCADE, related_name="turns", db_index=False)
     state = models.ForeignKey(SessionState, on_delete=models.DB_CASCADE, related_name="turns")
     number = models.PositiveIntegerField(help_text="From 1, in order of first appearance.")
     turn_id = models.CharField(max_length=200, help_text="The client's prompt or turn id, else minted.")
@@ -41,7 +41,7 @@ class Run(models.Model):
 
     key = models.BigAutoField(primary_key=True)
     session = models.ForeignKey(Session, on_delete=models.DB_CASCADE, related_name="runs")
-    turn = models.ForeignKey(Turn, on_delete=models.DB_CASCADE, related_name="runs")
+    turn = models.ForeignKey(Turn, on_delete=models.DB_CASCADE, related_name="runs", db_index=False)
     number = models.PositiveIntegerField(default=1, help_text="From 1 within the turn.")
     invocation_id = models.CharField(max_length=200, unique=True)
     status = models.CharField(max_length=40, default=RunStatus.RUNNING)
