@@ -1,11 +1,13 @@
 """The documents tell what is: every variable, every command, no dead link."""
 
 import ast
+import html
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from contextdash.cli import MODULES
+from contextdash.cli import MODULES, parser
 from contextdash.client import SESSION_VARIABLES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -69,6 +71,21 @@ def test_every_command_in_the_documents_exists():
             r"(?:^|[ ]|bin/)contextdash ([a-z][a-z-]*)", code(path.read_text("utf-8")), re.MULTILINE
         ):
             assert name in known, f"{path.name}: contextdash {name}"
+
+
+SHOWN = re.compile(r"""command=(['"])(contextdash .*?)\1|<code>(contextdash [^<{]*)</code>""")
+
+
+def test_every_command_that_a_page_shows_is_understood():
+    shown = [
+        html.unescape(found[2] or found[3])
+        for path in (ROOT / "templates").rglob("*.html")
+        for found in SHOWN.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert len(shown) > 5
+    for command in shown:
+        words = shlex.split(command)[1:]
+        assert parser(words[0]).parse_args(words), command
 
 
 def test_links_between_the_documents_lead_somewhere():
