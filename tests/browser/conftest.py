@@ -1,4 +1,4 @@
-"""A real Chromium against a live server: ``page`` is signed in by a link, an error of a script fails the test.
+"""A real Chromium against a live server: ``page`` is signed in by a link; an error of a script fails a test.
 
 Debian's Chromium or any other that is on the PATH; without one the tests are skipped and say so, and in CI
 they fail, since a skip nobody reads is a test nobody has.
