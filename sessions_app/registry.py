@@ -16,7 +16,7 @@ class Row:
 
     ``template`` is included with ``item`` and ``row`` and draws what stands right of the lanes, such as
     ``<div class="ev-row ev-row--wide"><div class="note">…</div></div>``; the time, the lanes and the anchor
-    are drawn around it. Give it a text that is already cut: a page carries 150 rows.
+    are drawn around it. Give it a text that is already cut: a page carries 120 rows.
     """
 
     at_us: int

@@ -71,11 +71,7 @@ def session_page(wanted: SessionFilter, *, limit: int, cursor: str | None) -> Pa
     Raises:
         Invalid: the cursor is not one of ours.
     """
-    rows = (
-        filtered(wanted)
-        .annotate(request_head=Substr("user_request", 1, REQUEST_CHARS))
-        .only(*LISTED)
-    )
+    rows = filtered(wanted).annotate(request_head=Substr("user_request", 1, REQUEST_CHARS)).only(*LISTED)
     return page(rows, limit=limit, cursor=cursor, time_field="last_us", id_field="key")
 
 

@@ -52,15 +52,17 @@ def states_q(states: tuple[str, ...], now_us: int) -> Q:
 
 
 def _state_q(state: str, now_us: int) -> Q:
+    # The condition of the index of live sessions: said, so that SQLite can use it.
+    live = ~Q(activity=Activity.ENDED)
     at_rest = ~Q(activity__in=[Activity.WAITING, Activity.WORKING])
     stale = Q(current_call="", last_us__lt=now_us - STALE_AFTER_US) | Q(last_us__lt=now_us - STUCK_AFTER_US)
     match state:
         case "waiting":
-            return Q(activity=Activity.WAITING)
+            return live & Q(activity=Activity.WAITING)
         case "working":
-            return Q(activity=Activity.WORKING) & ~stale
+            return live & Q(activity=Activity.WORKING) & ~stale
         case "stale":
-            return Q(activity=Activity.WORKING) & stale
+            return live & Q(activity=Activity.WORKING) & stale
         case "idle":
             return at_rest & Q(status=SessionStatus.ACTIVE) & ~Q(activity=Activity.ENDED)
         case "closed":

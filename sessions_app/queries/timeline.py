@@ -16,7 +16,7 @@ from sessions_app.queries.session import Family
 from sessions_app.registry import Row, Rows, Window, registry
 from sessions_app.vocabulary import CallState
 
-WINDOW_ROWS = 150
+WINDOW_ROWS = 120
 """How many rows a page shows at first, and how many more "earlier" brings."""
 
 ROWS_AFTER = 40

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import models
-from django.db.models import F, Q, QuerySet
+from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.db.models.functions import Length, Substr
 
 from contextdash.clock import from_us, to_us
 from sessions_app.models import AgentMessage, Run, Session, SessionEvent, ToolCall, Turn
+from sessions_app.queries.handoffs import answered_later
 from sessions_app.queries.session import Family
 from sessions_app.registry import Row, Window
 from sessions_app.vocabulary import Activity, CallState, EventKind, MessageRole, RunStatus
@@ -41,6 +42,12 @@ TOLD_OTHERWISE = (
 """Kinds that turns, answers and spawning calls already show."""
 
 ASKS = frozenset({EventKind.PERMISSION, EventKind.NOTIFICATION})
+
+
+ANSWERED = Case(
+    When(role=MessageRole.HANDOFF, acknowledged_at=None, then=answered_later()), default=Value(True)
+)
+"""False for a hand-off that still waits; asked of open hand-offs only, since it looks at later messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,14 +215,14 @@ def messages(family: Family, window: Window) -> Sequence[Row]:
         AgentMessage.objects.filter(
             session__in=list(sessions), ts__gte=from_us(window.start_us), ts__lt=from_us(window.end_us)
         )
-        .annotate(head=Substr("content", 1, TEXT_CHARS), chars=Length("content"))
+        .annotate(head=Substr("content", 1, TEXT_CHARS), chars=Length("content"), answered=ANSWERED)
         .defer("content")
     )
     rows = []
     for message in reversed(found.order_by("-ts", "-id")[: window.limit]):
         session = sessions[message.session_id]
         child = session.key if session is not family.root else None
-        waits = message.role == MessageRole.HANDOFF and message.acknowledged_at is None
+        waits = bool(message.target) and not message.answered
         item = MessageItem(message, message.head, message.chars > TEXT_CHARS, waits)
         rows.append(
             Row(

@@ -1,0 +1,90 @@
+"""The tabs of a session: registered panels, subagents, the ledger."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from sessions_app.models import Session
+from sessions_app.registry import registry
+from tests import factories
+from tests.teller import Teller, started
+
+
+@pytest.fixture
+def tell(db: None) -> Teller:
+    return started("one", 30)
+
+
+def tabs(response: Any) -> list[str]:
+    nav = re.search(
+        r'<nav class="tabs" aria-label="Views of this session">.*?</nav>', response.content.decode(), re.S
+    )
+    assert nav
+    return re.findall(r">([A-Z][a-z]+)", nav[0])
+
+
+def test_panels_of_other_apps_are_tabs_without_being_imported(page: Client, tell: Teller) -> None:
+    shown = tabs(page.get("/sessions/one/"))
+    assert shown[0] == "Timeline"
+    assert shown[-1] == "Ledger"
+    assert set(shown[1:-1]) == {panel.title for panel in registry.panels.values()}
+
+
+@pytest.mark.parametrize("slug", sorted({*registry.panels, "ledger"}))
+def test_each_tab_opens_empty_and_is_the_current_one(page: Client, tell: Teller, slug: str) -> None:
+    response = page.get(f"/sessions/one/{slug}/")
+    assert response.status_code == 200
+    assert re.search(rf'href="/sessions/one/{slug}/" aria-current="page"', response.content.decode())
+    version = response["X-Version"]
+    assert page.get(f"/sessions/one/{slug}/", {"v": version}).status_code == 204
+
+
+def test_a_tab_that_nobody_registered_is_404(page: Client, tell: Teller) -> None:
+    assert page.get("/sessions/one/nonsense/").status_code == 404
+
+
+def test_a_prefix_leads_to_the_same_tab(page: Client, db: None) -> None:
+    factories.session("abcdef-one")
+    for slug in ("ledger", "subagents"):
+        response = page.get(f"/sessions/abcdef/{slug}/")
+        assert response["Location"] == f"/sessions/abcdef-one/{slug}/"
+
+
+def test_subagents_are_listed_with_what_they_do(page: Client, tell: Teller) -> None:
+    child = factories.session(
+        "kid", parent=tell.session, agent_name="tester", child_count=1, activity="working"
+    )
+    factories.session("grandkid", parent=child, agent_name="reader")
+    Session.objects.filter(key=tell.session.key).update(child_count=1)
+    text = page.get("/sessions/one/subagents/").content.decode()
+    assert "tester" in text
+    assert "reader" in text
+    assert "of a subagent" in text
+    assert "Working" in text
+
+
+def test_the_ledger_is_paged_newest_first(page: Client, tell: Teller) -> None:
+    for number in range(130):
+        tell.event(f"Event{number}", "other", {})
+    tell.end()
+    first = page.get("/sessions/one/ledger/").content.decode()
+    assert re.findall(r'id="l-(\d+)"', first) == [str(n) for n in range(130, 30, -1)]
+    older = re.search(r'href="([^"]*)" rel="next"', first)
+    assert older
+    second = page.get(f"/sessions/one/ledger/{older[1]}").content.decode()
+    assert re.findall(r'id="l-(\d+)"', second) == [str(n) for n in range(30, 0, -1)]
+    assert page.get("/sessions/one/ledger/?cursor=x").status_code == 422
+
+
+def test_the_ledger_reads_no_payload_for_its_list(
+    page: Client, tell: Teller, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(100):
+        tell.event(f"Event{number}", "other", {"text": "payload text " * 100})
+    page.get("/sessions/one/ledger/")
+    with django_assert_max_num_queries(20):
+        text = page.get("/sessions/one/ledger/").content.decode()
+    assert "payload text" not in text
+    assert len(text) < 120_000
