@@ -83,7 +83,7 @@ const known = document.cookie.split("; ").find((part) => part.startsWith("contex
 if (zone && zone !== known) {
   document.cookie = `contextdash_zone=${zone};path=/;max-age=31536000;samesite=lax`;
   // Drawn in UTC this once: draw it again, unless the browser keeps no cookies.
-  if (known === undefined && zone !== "UTC" && document.cookie.includes("contextdash_zone=") && document.querySelector("main time")) location.reload();
+  if (known === undefined && zone !== "UTC" && document.cookie.includes("contextdash_zone=") && document.querySelector("time")) location.reload();
 }
 
 function wait(seconds) {
