@@ -70,7 +70,8 @@ class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in its st
 
     paginator = BoundedPaginator
     show_full_result_count = False
-    list_per_page = ROWS
+    show_facets = admin.ShowFacets.NEVER
+    list_per_page = list_max_show_all = ROWS
     actions: Any = None
     heads: ClassVar[tuple[str, ...]] = ()
     """Long texts: a list reads and shows their beginning (``head("name")``), never the whole."""

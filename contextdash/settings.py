@@ -140,6 +140,9 @@ WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ("map", "png", "ico", "gz", "br", "woff2")
 USE_TZ = True
 TIME_ZONE = "UTC"
 USE_I18N = False
+# What shows a time without saying how, such as the admin.
+DATETIME_FORMAT = "Y-m-d H:i:s"
+DATE_FORMAT = "Y-m-d"
 
 LOGGING = {
     "version": 1,
