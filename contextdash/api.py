@@ -1,8 +1,12 @@
 """The JSON API's root: mounts every app's router and turns refusals into answers."""
 
+from typing import Any
+
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import NinjaAPI
+from ninja import NinjaAPI, Schema
 from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.openapi.schema import OpenAPISchema
+from pydantic import Field
 
 from backlog_app.api.backlog import router as backlog
 from backlog_app.api.sprints import router as sprints
@@ -28,7 +32,32 @@ from sessions_app.api.places import router as places
 from sessions_app.api.plans import router as plans
 from sessions_app.api.sessions import router as sessions
 
-api = NinjaAPI(
+
+class Problem(Schema):
+    """What every refusal looks like."""
+
+    error: str = Field(description="A code that stays: invalid, not_found, conflict, stale, busy…")
+    detail: str = Field(description="What is wrong and what to do.")
+    field: str | None = Field(None, description="The field that is meant.")
+
+
+class Api(NinjaAPI):
+    """Ninja's, with the one form of errors in its description."""
+
+    def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
+        schema = super().get_openapi_schema(**options)
+        schema["components"]["schemas"]["Error"] = Problem.model_json_schema()
+        answer = {"$ref": "#/components/schemas/Error"}
+        for operations in schema["paths"].values():
+            for operation in operations.values():
+                operation["responses"]["default"] = {
+                    "description": "Refused",
+                    "content": {"application/json": {"schema": answer}},
+                }
+        return schema
+
+
+api = Api(
     title="contextdash",
     version=__version__,
     description="The flight recorder and working memory of a team's coding agents.",

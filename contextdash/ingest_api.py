@@ -153,6 +153,7 @@ class _Batch:
 @router.post(
     "ingest",
     response=IngestOut,
+    summary="Many lines at once",
     openapi_extra={
         "requestBody": {"required": True, "content": {"application/x-ndjson": {"schema": {"type": "string"}}}}
     },

@@ -8,6 +8,8 @@ from http import HTTPStatus
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication
 
+from django.db import close_old_connections
+
 from sessions_app.ingest.endpoint import respond
 
 PREFIX = "/api/v1/hooks/"
@@ -30,6 +32,7 @@ def short_path(django: WSGIApplication) -> Callable[[dict[str, Any], StartRespon
         path = named[2].encode("latin-1").decode("utf-8", "replace").rstrip("/").split("/")
         if len(path) > 2:
             return django(environ, start_response)
+        close_old_connections()  # what Django does at the beginning of a request
         answer = respond(environ, path[0], path[1] if len(path) == 2 else "")
         headers = list(answer.headers.items())
         if answer.body:

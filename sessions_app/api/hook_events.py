@@ -54,16 +54,15 @@ def create_hook_event(actor: Actor, payload: HookEventIn) -> HookEvent:
     )
 
 
-@router.post("", response={201: HookEventOut})
+@router.post("", response={201: HookEventOut}, summary="Report how a hook script went")
 def post_hook_event(request: HttpRequest, payload: HookEventIn) -> Any:
-    """Report how a hook script went."""
     actor = allow(request, Scope.WRITE)
     return hook_event_out(once(request, actor, HookEvent, lambda: create_hook_event(actor, payload)))
 
 
-@router.get("", response=HookEventList)
+@router.get("", response=HookEventList, summary="Reports of hook scripts, newest first")
 def hook_events(request: HttpRequest, query: Query[HookEventQuery]) -> Any:
-    """Newest first, without payloads."""
+    """Without their payloads."""
     allow(request, Scope.READ)
     found = queries.hook_event_page(
         session_id=session_id_of(query.session),
@@ -77,7 +76,7 @@ def hook_events(request: HttpRequest, query: Query[HookEventQuery]) -> Any:
     return listed(found, hook_event_item)
 
 
-@router.get("/{int:event_id}", response=HookEventOut)
+@router.get("/{int:event_id}", response=HookEventOut, summary="One report of a hook script")
 def hook_event(request: HttpRequest, event_id: int) -> Any:
     allow(request, Scope.READ)
     return hook_event_out(queries.hook_event(event_id))

@@ -37,39 +37,42 @@ class CallQuery(Paging):
     state: str | None = None
 
 
-@router.get("turns", response=TurnList)
+@router.get("turns", response=TurnList, summary="Turns of a session, newest first")
 def turns(request: HttpRequest, query: Query[TurnQuery]) -> Any:
-    """A session's turns and their runs, newest first."""
     allow(request, Scope.READ)
     found = queries.turn_page(queries.find_session(query.session), limit=query.limit, cursor=query.cursor)
     return listed(found, turn_out)
 
 
-@router.get("turns/{turn_id}", response=TurnOut)
+@router.get("turns/{turn_id}", response=TurnOut, summary="One turn and its runs")
 def turn(request: HttpRequest, turn_id: int) -> Any:
     allow(request, Scope.READ)
     return turn_out(queries.turn(turn_id))
 
 
-@router.get("sessions/{session_id}/events", response=EventList)
+@router.get(
+    "sessions/{session_id}/events", response=EventList, summary="Events of a session, in order of commit"
+)
 def events(request: HttpRequest, session_id: str, query: Query[EventQuery]) -> Any:
-    """In order of commit. ``next`` is what to send as ``after`` for more; huge payloads are left out."""
+    """``next`` is what to send as ``after`` for more. A payload above 256 KiB is left out of the list."""
     allow(request, Scope.READ)
     session = queries.find_session(session_id)
     items, go_on = queries.events_after(session, after=query.after, limit=query.limit)
     return {"items": [event_out(item) for item in items], "next": go_on}
 
 
-@router.get("sessions/{session_id}/events/{ordinal}", response=EventOut)
+@router.get(
+    "sessions/{session_id}/events/{ordinal}", response=EventOut, summary="One event with its whole payload"
+)
 def event(request: HttpRequest, session_id: str, ordinal: int) -> Any:
-    """One event with its whole payload."""
     allow(request, Scope.READ)
     return event_out(queries.event(queries.find_session(session_id), ordinal))
 
 
-@router.get("sessions/{session_id}/tool-calls", response=CallList)
+@router.get(
+    "sessions/{session_id}/tool-calls", response=CallList, summary="Tool calls of a session, newest first"
+)
 def calls(request: HttpRequest, session_id: str, query: Query[CallQuery]) -> Any:
-    """A session's tool calls, newest first."""
     allow(request, Scope.READ)
     found = queries.call_page(
         queries.find_session(session_id), state=query.state, limit=query.limit, cursor=query.cursor

@@ -51,16 +51,16 @@ def create_message(actor: Actor, payload: MessageIn) -> AgentMessage:
     )
 
 
-@router.post("", response={201: MessageOut})
+@router.post("", response={201: MessageOut}, summary="Write a message")
 def post_message(request: HttpRequest, payload: MessageIn) -> Any:
-    """Write a message; a session that nobody knows is made as that id."""
+    """A session that nobody knows is made as that id."""
     actor = allow(request, Scope.WRITE)
     return message_out(once(request, actor, AgentMessage, lambda: create_message(actor, payload)))
 
 
-@router.get("", response=MessageList)
+@router.get("", response=MessageList, summary="The newest messages, oldest first")
 def messages(request: HttpRequest, query: Query[MessageQuery]) -> Any:
-    """The newest ones, oldest first, each cut at 10,000 characters; ``next`` leads to older ones."""
+    """Each is cut after 10,000 characters; ``next`` leads to older ones."""
     allow(request, Scope.READ)
     found = queries.recent_messages(
         session_id=session_id_of(query.session),
@@ -72,16 +72,15 @@ def messages(request: HttpRequest, query: Query[MessageQuery]) -> Any:
     return listed(found, message_item)
 
 
-@router.get("/{int:message_id}", response=MessageOut)
+@router.get("/{int:message_id}", response=MessageOut, summary="One message, whole")
 def message(request: HttpRequest, message_id: int) -> Any:
-    """One message, whole."""
     allow(request, Scope.READ)
     return message_out(queries.message(message_id))
 
 
-@router.patch("/{int:message_id}", response=MessageOut)
+@router.patch("/{int:message_id}", response=MessageOut, summary="Acknowledge or correct a message")
 def change(request: HttpRequest, message_id: int, payload: MessagePatch) -> Any:
-    """Acknowledge a hand-off, or set its role or target. What was said stays."""
+    """``acknowledged``, ``role`` and ``target``; what was said stays."""
     actor = allow(request, Scope.WRITE)
     changed = change_message(
         message=queries.message(message_id),

@@ -36,28 +36,26 @@ class WorkspaceQuery(Schema):
     project: str | None = None
 
 
-@router.get("projects", response=ProjectList)
+@router.get("projects", response=ProjectList, summary="Projects, in the order that people chose")
 def projects(request: HttpRequest) -> Any:
-    """All of them, in the order that people chose."""
     allow(request, Scope.READ)
     return all_listed(queries.projects(), project_out)
 
 
-@router.post("projects", response={201: ProjectOut})
+@router.post("projects", response={201: ProjectOut}, summary="Make a project")
 def post_project(request: HttpRequest, payload: ProjectIn) -> Any:
     actor = allow(request, Scope.WRITE)
     project = once(request, actor, Project, lambda: create_project(actor=actor, **payload.model_dump()))
     return project_out(project)
 
 
-@router.get("projects/{project}", response=ProjectOut)
+@router.get("projects/{project}", response=ProjectOut, summary="One project, by slug or number")
 def project(request: HttpRequest, project: str) -> Any:
-    """By slug or number."""
     allow(request, Scope.READ)
     return project_out(queries.project(project))
 
 
-@router.patch("projects/{project}", response=ProjectOut)
+@router.patch("projects/{project}", response=ProjectOut, summary="Change a project")
 def change(request: HttpRequest, project: str, payload: ProjectPatch) -> Any:
     actor = allow(request, Scope.WRITE)
     changed = change_project(
@@ -70,7 +68,7 @@ def change(request: HttpRequest, project: str, payload: ProjectPatch) -> Any:
     return project_out(changed)
 
 
-@router.get("workspaces", response=WorkspaceList)
+@router.get("workspaces", response=WorkspaceList, summary="Places on disk where agents work")
 def workspaces(request: HttpRequest, query: Query[WorkspaceQuery]) -> Any:
     allow(request, Scope.READ)
     return all_listed(queries.workspaces(query.project), workspace_out)

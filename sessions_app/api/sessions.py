@@ -79,7 +79,7 @@ def ensured(actor: Actor, payload: EnsureIn) -> tuple[Session, bool]:
     return ensure_session(actor=actor, session_id=payload.session_id, project=project, told=told)
 
 
-@router.post("/ensure", response={200: SessionOut, 201: SessionOut})
+@router.post("/ensure", response={200: SessionOut, 201: SessionOut}, summary="Find or make a session")
 def ensure(request: HttpRequest, payload: EnsureIn) -> Status[Any]:
     """The session of that id, made when it is unknown; what is told fills what was not known yet."""
     actor = allow(request, Scope.WRITE)
@@ -94,9 +94,9 @@ def ensure(request: HttpRequest, payload: EnsureIn) -> Status[Any]:
     return Status(201 if made else 200, session_out(session))
 
 
-@router.get("", response=SessionList)
+@router.get("", response=SessionList, summary="Sessions, newest activity first")
 def sessions(request: HttpRequest, query: Query[SessionQuery]) -> Any:
-    """Newest activity first, subagents' sessions included."""
+    """Subagents' sessions are included; long requests are cut after 2,000 characters."""
     allow(request, Scope.READ)
     wanted = SessionFilter(
         project=query.project,
@@ -116,14 +116,14 @@ def sessions(request: HttpRequest, query: Query[SessionQuery]) -> Any:
     return listed(found, session_item)
 
 
-@router.get("/{session_id}", response=SessionOut)
+@router.get("/{session_id}", response=SessionOut, summary="One session")
 def session(request: HttpRequest, session_id: str) -> Any:
     """By id, by a beginning that only one id has, or ``latest``."""
     allow(request, Scope.READ)
     return session_out(queries.find_session(session_id))
 
 
-@router.patch("/{session_id}", response=SessionOut)
+@router.patch("/{session_id}", response=SessionOut, summary="Change a session")
 def change(request: HttpRequest, session_id: str, payload: SessionPatch) -> Any:
     """Set what is sent. ``If-Match: metadata_version`` is required."""
     actor = allow(request, Scope.WRITE)
@@ -141,9 +141,9 @@ def change(request: HttpRequest, session_id: str, payload: SessionPatch) -> Any:
     return session_out(changed)
 
 
-@router.post("/{session_id}/close", response=SessionOut)
+@router.post("/{session_id}/close", response=SessionOut, summary="Close a session")
 def close(request: HttpRequest, session_id: str, payload: CloseIn | None = None) -> Any:
-    """End a session; closing twice keeps the first end."""
+    """Closing twice keeps the first end."""
     actor = allow(request, Scope.WRITE)
     wanted = payload or CloseIn()
 
@@ -154,15 +154,15 @@ def close(request: HttpRequest, session_id: str, payload: CloseIn | None = None)
     return session_out(once(request, actor, Session, create))
 
 
-@router.delete("/{session_id}", response={204: None})
-def delete(request: HttpRequest, session_id: str, payload: ReasonIn) -> Status[None]:
+@router.delete("/{session_id}", response={204: None}, summary="Delete a session")
+def delete(request: HttpRequest, session_id: str, reason: str = "") -> Status[None]:
     """Hide a session and its subagents and refuse their ids; decisions, mistakes, findings, stories stay."""
     actor = allow(request, Scope.WRITE)
-    delete_session(session=queries.find_session(session_id), actor=actor, reason=payload.reason)
+    delete_session(session=queries.find_session(session_id), actor=actor, reason=reason)
     return Status(204, None)
 
 
-@router.post("/{session_id}/purge", response=PurgeOut)
+@router.post("/{session_id}/purge", response=PurgeOut, summary="Erase a session's events")
 def purge(request: HttpRequest, session_id: str, payload: ReasonIn) -> Any:
     """Erase what the session's events hold; who, what and why are kept. For owners, scope admin."""
     actor = allow(request, Scope.ADMIN)

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.core.handlers.wsgi import WSGIRequest
-from django.db import OperationalError, close_old_connections
+from django.db import OperationalError
 from django.http import HttpRequest
 
 from contextdash.apianswers import RETRY_AFTER_SECONDS
@@ -50,7 +50,6 @@ DONE = Answer(204, {})
 def respond(environ: Environ, client: str, event: str) -> Answer:
     """The answer to a delivery (POST, stored when this returns 204) or a check of the connection (GET)."""
     try:
-        close_old_connections()
         return _respond(environ, client, event)
     except Refused as refused:
         return _refusal(refused)

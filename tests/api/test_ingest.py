@@ -94,9 +94,7 @@ def test_a_hook_line_that_cannot_be_stored_is_kept_to_look_at(api):
 
 def test_a_deleted_session_is_refused_by_line(api):
     send(api, hook(1, session="gone"))
-    api.client.delete(
-        "/api/v1/sessions/gone", {"reason": "x"}, content_type="application/json", headers=api.headers
-    )
+    api.client.delete("/api/v1/sessions/gone?reason=x", headers=api.headers)
     told = send(
         api, hook(2, session="gone"), {"type": "decision", "session_id": "gone", "topic": "a", "choice": "b"}
     ).json()

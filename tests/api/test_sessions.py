@@ -1,5 +1,7 @@
 """Sessions through the API: ensured, closed, listed, found, changed, hidden, purged."""
 
+from urllib.parse import urlencode
+
 import pytest
 
 from contextdash import clock
@@ -187,5 +189,5 @@ def test_purging_is_for_owners_with_scope_admin(api, make_api, member):
     assert make_api("admin", member).post("sessions/S1/purge", reason="x").status_code == 403
 
 
-def delete(api, path: str, **fields):
-    return api.client.delete(f"/api/v1/{path}", fields, content_type="application/json", headers=api.headers)
+def delete(api, path: str, **query):
+    return api.client.delete(f"/api/v1/{path}?{urlencode(query)}", headers=api.headers)
