@@ -4,16 +4,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.urls import reverse
+
 from backlog_app.models import BacklogItem
 from contextdash import clock
 from contextdash.cleaning import one_line
 from contextdash.pages import failing
 from contextdash.pages.needs import Needs
-from contextdash.pages.places import place
 from contextdash.rendering.ansi import plain
 from reviews_app.models import Review
 from sessions_app.models import AgentMessage, Session
 from sessions_app.queries.decisions import contradictions
+from sessions_app.queries.handoffs import open_handoffs
 from sessions_app.queries.texts import with_starts
 from sessions_app.vocabulary import Activity, SessionStatus
 
@@ -48,7 +50,7 @@ def asks(needs: Needs, project: str | None) -> Sequence[Ask]:
     worst = with_starts(needs.findings, 600, "finding").order_by("open_rank", "-ts", "-id")
     return [
         *(ask for ask in by_wait if ask.session),
-        *sorted(map(_handoff, needs.handoffs[:EACH_KIND]), key=_at),
+        *sorted(map(_handoff, open_handoffs(project=project, limit=EACH_KIND)), key=_at),
         *map(_finding, worst[:EACH_KIND]),
         *(ask for ask in by_wait if not ask.session),
         *map(_hook, needs.hooks.failing),
@@ -62,7 +64,7 @@ def _at(ask: Ask) -> datetime:
 
 
 def _session(session: Session) -> Ask:
-    url = place("session", session.id)
+    url = reverse("session", args=[session.id])
     title, call = _line(session.title or session.id[:8]), _line(session.current_call, DETAIL_CHARS)
     if session.activity == Activity.WAITING:
         return Ask(
@@ -93,7 +95,7 @@ def _handoff(message: AgentMessage) -> Ask:
     return Ask(
         key=f"m-{message.pk}",
         title=one_line(first, TITLE_CHARS) or "A hand-off without words",
-        url=f"{place('session_panel', message.session_id, 'messages')}#m-{message.pk}",
+        url=reverse("message", args=[message.pk]),
         at=message.ts,
         note=f"hand-off to {message.target}, not acknowledged",
         detail=one_line(rest, DETAIL_CHARS),
@@ -108,7 +110,7 @@ def _finding(review: Review) -> Ask:
     return Ask(
         key=f"r-{review.pk}",
         title=_line(text.partition("\n")[0]),
-        url=place("review", review.pk),
+        url=reverse("review", args=[review.pk]),
         at=review.ts,
         note="open, keeps the gate shut" if review.diff_key else "open",
         path=_line(review.target, DETAIL_CHARS),
@@ -121,7 +123,7 @@ def _hook(hook: failing.Hook) -> Ask:
     return Ask(
         key=f"h-{hook.name}",
         title=f"Hook {_line(hook.name)} failed {len(hook.failures)} of the last {hook.runs} times",
-        url=place("hooks"),
+        url=reverse("hooks"),
         at=hook.failures[-1],
         note="last 24 hours",
     )
@@ -134,7 +136,7 @@ def _conflicts(project: str | None) -> Iterator[Ask]:
         yield Ask(
             key=f"c-{newest.pk}",
             title=f"Decisions about {_line(found.topic)} contradict each other",
-            url=place("decision", newest.pk),
+            url=reverse("decision", args=[newest.pk]),
             at=newest.ts,
             note="conflict",
             detail=one_line("; ".join(texts), DETAIL_CHARS),
@@ -146,7 +148,7 @@ def _story(story: BacklogItem) -> Ask:
     return Ask(
         key=f"b-{story.pk}",
         title=f"S-{story.pk} is blocked: {_line(story.story)}",
-        url=f"{place('board')}#story-{story.pk}",
+        url=reverse("story", args=[story.pk]),
         at=story.changed_at,
         note="blocked",
         agent=story.assigned_agent or "",

@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 
 from contextdash.pages import frame
 from contextdash.pages.needs import Needs
-from contextdash.pages.places import place
 from sessions_app.models import Project
 
 SWITCHER_PROJECTS = 30
@@ -48,7 +48,7 @@ _GROUPS: tuple[tuple[tuple[str, str], ...], ...] = (
         ("plans", "Plans"),
         ("mistakes", "Mistakes"),
     ),
-    (("search", "Search"), ("hooks", "Hooks")),
+    (("hooks", "Hooks"),),
     (("connect", "Connect"), ("admin", "Admin")),
 )
 _COUNTED = {"today": "need a person", "sessions": "working", "reviews": "open findings"}
@@ -89,19 +89,15 @@ class Shell:
     def nav(self) -> list[list[Entry]]:
         counts = self.freshness.counts
         numbers = {"today": counts.needs, "sessions": counts.working, "reviews": counts.findings}
-        groups = (
-            [self._entry(slug, title, numbers.get(slug, 0)) for slug, title in group if _url(slug)]
+        staff = getattr(self._request.user, "is_staff", False)
+        return [
+            [
+                self._entry(slug, title, numbers.get(slug, 0))
+                for slug, title in group
+                if staff or slug != "admin"
+            ]
             for group in _GROUPS
-        )
-        return [group for group in groups if group]
-
-    @property
-    def search_url(self) -> str:
-        return _url("search") or _url("sessions") or "/"
-
-    @property
-    def signout_url(self) -> str:
-        return _url("signout")
+        ]
 
     @property
     def zone(self) -> str:
@@ -126,4 +122,4 @@ def shell_of(request: HttpRequest) -> Shell:
 
 
 def _url(slug: str) -> str:
-    return place("admin:index" if slug == "admin" else slug)
+    return reverse("admin:index" if slug == "admin" else slug)

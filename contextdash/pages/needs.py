@@ -4,7 +4,6 @@ The navigation counts by these and Today lists by these, so the number beside "T
 on the page.
 """
 
-from collections.abc import Sequence
 from datetime import timedelta
 from functools import cached_property
 
@@ -15,16 +14,13 @@ from contextdash import clock
 from contextdash.pages import failing
 from reviews_app.models import BLOCKING_RANK, Review
 from reviews_app.queries import tallies
-from sessions_app.models import AgentMessage, Decision, Session
-from sessions_app.queries.handoffs import open_handoffs
+from sessions_app.models import Decision, Session
+from sessions_app.queries.handoffs import open_handoff_count
 from sessions_app.queries.states import states_q
 from sessions_app.vocabulary import Activity, DecisionStatus, SessionStatus
 
 FORGET_AFTER = timedelta(days=2)
 """Stale and errored sessions older than this are history, not work."""
-
-HANDOFFS = 100
-"""More hand-offs than this are counted as so many."""
 
 
 class Needs:
@@ -49,10 +45,6 @@ class Needs:
         """At work and not silent, subagents included: no need, but what the others are told from."""
         rows = Session.objects.filter(states_q(("working",), clock.now_us()))
         return self._of(rows.filter(deleted_at=None, archived_at=None))
-
-    @cached_property
-    def handoffs(self) -> Sequence[AgentMessage]:
-        return open_handoffs(project=self._project, limit=HANDOFFS)
 
     @property
     def findings(self) -> QuerySet[Review]:
@@ -81,7 +73,7 @@ class Needs:
         worst = sum(n for rank, n in self.open_findings.open_by_rank.items() if rank <= BLOCKING_RANK)
         topics = self.conflicts.order_by().values("project", "topic").distinct()
         others = self.sessions.count() + topics.count() + self.stories.count()
-        return others + len(self.handoffs) + worst + len(self.hooks.failing)
+        return others + open_handoff_count(self._project) + worst + len(self.hooks.failing)
 
     @cached_property
     def at_work(self) -> dict[str, int]:

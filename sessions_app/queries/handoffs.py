@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from contextdash.queries.history import newest_change
 from sessions_app.models import AgentMessage, Session
@@ -51,19 +51,16 @@ def open_handoffs(
 
     Newest first, content up to 300 characters.
     """
-    newest = (
-        AgentMessage.objects.filter(role=MessageRole.HANDOFF, acknowledged_at=None)
-        .order_by("-ts", "-id")
-        .values("id")[:OPEN_HANDOFFS]
-    )
-    rows = AgentMessage.objects.filter(~answered_later(), id__in=newest, session__deleted_at=None)
-    rows = rows.exclude(target=None).exclude(target="")
-    if project:
-        rows = rows.filter(session__project__slug=project)
+    rows = _open(project)
     if target:
         rows = rows.filter(target=target)
     rows = rows.select_related("session", "session__project")
     return list(with_starts(rows, 300, "content").order_by("-ts", "-id")[:limit])
+
+
+def open_handoff_count(project: str | None = None) -> int:
+    """How many ``open_handoffs`` there are, at most OPEN_HANDOFFS."""
+    return _open(project).count()
 
 
 def thread(session: Session, *, limit: int) -> Thread:
@@ -79,6 +76,17 @@ def inbox_version() -> str:
     """Changes with every new message and every acknowledgement."""
     newest = AgentMessage.objects.order_by("-id").values_list("id", flat=True).first() or 0
     return f"{newest}.{newest_change()}"
+
+
+def _open(project: str | None) -> QuerySet[AgentMessage]:
+    newest = (
+        AgentMessage.objects.filter(role=MessageRole.HANDOFF, acknowledged_at=None)
+        .order_by("-ts", "-id")
+        .values("id")[:OPEN_HANDOFFS]
+    )
+    rows = AgentMessage.objects.filter(~answered_later(), id__in=newest, session__deleted_at=None)
+    rows = rows.exclude(target=None).exclude(target="")
+    return rows.filter(session__project__slug=project) if project else rows
 
 
 def _entry(row: Any) -> Entry:
