@@ -14,7 +14,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -205,6 +205,36 @@ class Client:
         """The newest finding on that diff within the window (``90s``, ``30m``, ``2h``, ``7d``), or None."""
         answer = self._get("reviews/fresh", diff_hash=diff_hash, window=window)
         return answer["review"] if answer["fresh"] else None
+
+    def gate(
+        self, diff_hash: str, *, files: Sequence[str] = (), window: str = "2h", skip: str = ""
+    ) -> Row:
+        """May this diff be committed? ``answer`` is fresh, stale, blocked, unknown or skipped; ``passes``.
+
+        ``files`` are the diff's, so that documents alone pass; ``skip`` says why it is not to be judged.
+        Asked once, without a second try: a commit does not wait for a server that is away.
+        """
+        asked = {"diff_hash": diff_hash, "files": list(files), "window": window, "skip": skip}
+        body = json.dumps({**asked, "session_id": self._session}).encode()
+        try:
+            return self._try("POST", "reviews/gate", body, {"Content-Type": "application/json"})
+        except _Again as again:
+            raise again.error from again.__cause__
+
+    def close_findings(self, ids: Sequence[int], *, resolution: str, reason: str) -> Row:
+        """Findings become resolved, dismissed or reopened; ``items`` did, ``refused`` say why not."""
+        return self._post("reviews/bulk", ids=list(ids), resolution=resolution, reason=reason)
+
+    def import_sarif(self, log: bytes, *, diff_hash: str | None = None) -> Row:
+        """The results of a SARIF 2.1.0 log as findings: ids ``added``, and how many were ``known``."""
+        told = {"session_id": self.session_id(), "diff_hash": diff_hash}
+        query = urlencode({name: value for name, value in told.items() if value is not None})
+        headers = {"Content-Type": "application/sarif+json"}
+        return self._call("POST", f"reviews/sarif?{query}", log, headers)
+
+    def export_sarif(self, **filters: str | None) -> Row:
+        """Findings as a SARIF 2.1.0 log; filters are those of the list: state, severity, diff_hash…"""
+        return self._get("reviews/sarif", **filters)
 
     def backlog(
         self,

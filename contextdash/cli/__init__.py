@@ -18,6 +18,8 @@ MODULES = {
         *("ensure", "close", "message", "recent", "plan", "decision", "mistake"),
         *("review", "fresh", "backlog", "hook-event"),
     ),
+    "gate": ("gate",),
+    "findings": ("resolve", "dismiss", "reopen", "sarif-import", "sarif-export"),
 }
 """Which module of this package has which commands: only that of the command asked for is loaded."""
 

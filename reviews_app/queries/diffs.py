@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Max, Q, TextChoices
 
 from contextdash import clock
+from contextdash.cleaning import clean
 from contextdash.ids import EMPTY_DIFF, diff_key
 from reviews_app.models import BLOCKING_RANK, Review, Severity
 
@@ -126,7 +127,7 @@ def fresh_review(raw_hash: str, *, window: timedelta) -> Review | None:
     key = diff_key(raw_hash)
     if key == EMPTY_DIFF:
         return None
-    same = recent.filter(diff_key=key) if key else recent.filter(diff_hash=raw_hash)
+    same = recent.filter(diff_key=key) if key else recent.filter(diff_hash=clean(raw_hash))
     return same.order_by("-ts", "-id").first()
 
 

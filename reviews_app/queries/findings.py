@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from django.db.models import Q, QuerySet
 
+from contextdash.cleaning import clean
 from contextdash.clock import from_us
 from contextdash.errors import Invalid
 from contextdash.ids import diff_key
@@ -83,18 +84,18 @@ def filtered(filters: Filters) -> QuerySet[Review]:
     if filters.severity is not None:
         # The open list is sorted by open_rank, so the filter uses the same column and index.
         rows = rows.filter(**{_rank_column(filters): filters.severity})
-    if filters.file:
-        folder = filters.file.rstrip("/") + "/"
-        rows = rows.filter(Q(path=filters.file) | Q(path__startswith=folder))
-    if filters.diff:
-        key = diff_key(filters.diff)
-        rows = rows.filter(diff_key=key) if key else rows.filter(diff_hash=filters.diff)
+    # Cleaned as what is stored was; PostgreSQL refuses a NUL even in a question.
+    if file := clean(filters.file):
+        rows = rows.filter(Q(path=file) | Q(path__startswith=file.rstrip("/") + "/"))
+    if diff := clean(filters.diff):
+        key = diff_key(diff)
+        rows = rows.filter(diff_key=key) if key else rows.filter(diff_hash=diff)
     if filters.reviewer:
-        rows = rows.filter(reviewer_agent=filters.reviewer)
+        rows = rows.filter(reviewer_agent=clean(filters.reviewer))
     if filters.session:
-        rows = rows.filter(session_id=filters.session)
+        rows = rows.filter(session_id=clean(filters.session))
     if filters.project:
-        rows = rows.filter(project__slug=filters.project)
+        rows = rows.filter(project__slug=clean(filters.project))
     return rows
 
 

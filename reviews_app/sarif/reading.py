@@ -97,7 +97,7 @@ def _finding(run: Run, result: Result, rule: Rule | None) -> Imported:
         "target": _target(run, place, result)[:PATH_CHARS],
         "severity": _severity(result, rule),
         "finding": _text(result.message, rule) or "No message",
-        "suggested_fix": _fix(result.fixes or []) or _known(ours.get("suggestedFix")),
+        "suggested_fix": _fix(result.fixes or []) or _known(ours.get("suggestedFix")) or None,
         "code_context": _context(place),
         "rule_id": _known(result.rule_id)[:NAME_CHARS] or (rule.id[:NAME_CHARS] if rule else ""),
         "reviewer_agent": _tool(run),

@@ -124,6 +124,8 @@ def change_review(
         Conflict: the finding is in a state that does not allow the step.
         Stale: somebody changed it in the meantime.
     """
+    # Before the state is judged: who saw another version is told that, not that their step is not allowed.
+    change_row(review, values={}, actor=actor, expected_version=expected_version)
     checked: dict[str, object] = {}
     for name, value in values.items():
         if name == "resolution":
@@ -142,7 +144,6 @@ def change_review(
         values=checked,
         actor=actor,
         reason=word(reason, "reason", chars=2000, required=False),
-        expected_version=expected_version,
         unrecorded=_DERIVED,
     )
     if review.version != version:
