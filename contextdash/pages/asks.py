@@ -46,13 +46,14 @@ class Ask:
 
 def asks(needs: Needs, project: str | None) -> Sequence[Ask]:
     """First whom an agent stands still for, longest wait first; then findings, worst first; then the rest."""
-    by_wait = sorted(map(_session, needs.sessions.order_by("-last_us", "-key")[:EACH_KIND]), key=_at)
+    waiting = sorted(map(_session, needs.waiting.order_by("-last_us", "-key")[:EACH_KIND]), key=_at)
     worst = with_starts(needs.findings, 600, "finding").order_by("open_rank", "-ts", "-id")
     return [
-        *(ask for ask in by_wait if ask.session),
+        *(ask for ask in waiting if ask.session),
         *sorted(map(_handoff, open_handoffs(project=project, limit=EACH_KIND)), key=_at),
         *map(_finding, worst[:EACH_KIND]),
-        *(ask for ask in by_wait if not ask.session),
+        *(ask for ask in waiting if not ask.session),
+        *map(_session, needs.errored.order_by("-last_us", "-key")[:EACH_KIND]),
         *map(_hook, needs.hooks.failing),
         *_conflicts(project),
         *map(_story, needs.stories.order_by("priority", "changed_at", "id")[:EACH_KIND]),

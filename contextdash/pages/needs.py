@@ -22,6 +22,8 @@ from sessions_app.vocabulary import Activity, DecisionStatus, SessionStatus
 FORGET_AFTER = timedelta(days=2)
 """Stale and errored sessions older than this are history, not work."""
 
+_KEPT = {"deleted_at": None, "archived_at": None}
+
 
 class Needs:
     """Of one project, or of all; each thing is read once."""
@@ -30,21 +32,24 @@ class Needs:
         self._project = project
 
     @property
-    def sessions(self) -> QuerySet[Session]:
-        """Those that wait for an answer, fell silent at work, or ended in an error."""
-        now_us = clock.now_us()
-        lately = Q(last_us__gte=clock.to_us(clock.now() - FORGET_AFTER))
+    def waiting(self) -> QuerySet[Session]:
+        """Those that wait for an answer, and those that fell silent at work."""
+        stale = states_q(("stale",), clock.now_us()) & self._lately
+        # These conditions are implied; they let the index of live sessions serve.
+        live = ~Q(activity=Activity.ENDED), Q(activity__in=[Activity.WORKING, Activity.WAITING])
+        rows = Session.objects.filter(*live)
+        return self._of(rows.filter(Q(activity=Activity.WAITING) | stale, **_KEPT))
+
+    @property
+    def errored(self) -> QuerySet[Session]:
+        """Those that ended in an error."""
         at_rest = ~Q(activity__in=[Activity.WORKING, Activity.WAITING])
-        errored = at_rest & Q(status=SessionStatus.ERRORED) & lately
-        stale = states_q(("stale",), now_us) & lately
-        rows = Session.objects.filter(Q(activity=Activity.WAITING) | stale | errored)
-        return self._of(rows.filter(deleted_at=None, archived_at=None))
+        return self._of(Session.objects.filter(self._lately, at_rest, status=SessionStatus.ERRORED, **_KEPT))
 
     @property
     def working(self) -> QuerySet[Session]:
         """At work and not silent, subagents included: no need, but what the others are told from."""
-        rows = Session.objects.filter(states_q(("working",), clock.now_us()))
-        return self._of(rows.filter(deleted_at=None, archived_at=None))
+        return self._of(Session.objects.filter(states_q(("working",), clock.now_us()), **_KEPT))
 
     @property
     def findings(self) -> QuerySet[Review]:
@@ -72,8 +77,9 @@ class Needs:
     def count(self) -> int:
         worst = sum(n for rank, n in self.open_findings.open_by_rank.items() if rank <= BLOCKING_RANK)
         topics = self.conflicts.order_by().values("project", "topic").distinct()
-        others = self.sessions.count() + topics.count() + self.stories.count()
-        return others + open_handoff_count(self._project) + worst + len(self.hooks.failing)
+        sessions = self.waiting.count() + self.errored.count()
+        others = topics.count() + self.stories.count()
+        return sessions + others + open_handoff_count(self._project) + worst + len(self.hooks.failing)
 
     @cached_property
     def at_work(self) -> dict[str, int]:
@@ -82,6 +88,10 @@ class Needs:
         return self.working.aggregate(
             sessions=Count("key", filter=own), subagents=Count("key", filter=of_others)
         )
+
+    @property
+    def _lately(self) -> Q:
+        return Q(last_us__gte=clock.to_us(clock.now() - FORGET_AFTER))
 
     def _of[R: (QuerySet[Session], QuerySet[Review], QuerySet[Decision], QuerySet[BacklogItem])](
         self, rows: R
