@@ -42,7 +42,9 @@ def badge(value: object, word: str = "") -> SafeString:
     """Shape and word of a state; ``word`` says it in another way."""
     state = states.state_of(str(value))
     css = f"badge {state.css}".rstrip()
-    return format_html('<span class="{}">{}{}</span>', css, shape(state.shape), terminal.plain(word or state.word))
+    return format_html(
+        '<span class="{}">{}{}</span>', css, shape(state.shape), terminal.plain(word or state.word)
+    )
 
 
 @register.simple_tag

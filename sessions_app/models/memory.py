@@ -117,7 +117,12 @@ class Decision(models.Model):
     agent_name = models.CharField(max_length=NAME_CHARS, default="orchestrator")
     status = models.CharField(max_length=20, default=DecisionStatus.STANDS)
     superseded_by = models.ForeignKey(
-        "self", null=True, blank=True, on_delete=models.DB_SET_NULL, related_name="supersedes"
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.DB_SET_NULL,
+        related_name="supersedes",
+        db_index=False,
     )
     ts = models.DateTimeField()
     version = models.PositiveIntegerField(default=1)
@@ -131,6 +136,13 @@ class Decision(models.Model):
             models.Index(fields=["topic", "-ts", "-id"], name="decisions_of_topic"),
             models.Index(fields=["-ts", "-id"], name="decisions_newest"),
             models.Index(fields=["project", "-ts", "-id"], name="decisions_of_project"),
+            # What a decision took the place of. Partial, or SQLite believes that each has as many as there
+            # are decisions without a successor, and reads the whole table.
+            models.Index(
+                fields=["superseded_by"],
+                name="decisions_by_successor",
+                condition=~models.Q(superseded_by=None),
+            ),
             # Contradictions that a person must settle (Today, the top of the log).
             models.Index(
                 fields=["-ts", "-id"], name="decisions_in_conflict", condition=models.Q(status="conflict")

@@ -20,7 +20,7 @@ TOPICS_OF = 2_000
 """Topics are counted over the newest decisions only, so that the page costs the same at any size."""
 CHAIN_STEPS = 4
 """How many steps back a log entry follows what it superseded."""
-CONFLICTS = 50
+CONFLICTS = 100
 ENTRY_CHARS = 1_000
 RELATED = 10
 
@@ -76,6 +76,13 @@ class Topic:
     conflict: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Facets:
+    topics: Sequence[Topic]
+    """Most used first, those in conflict marked."""
+    agents: Sequence[str]
+
+
 def decision_log(filters: Filters, *, limit: int, cursor: str | None, chars: int) -> Page[Decision]:
     """Newest first; choice and rationale are read up to ``chars`` characters."""
     rows = Decision.objects.filter(filters.condition()).select_related("session", "project")
@@ -112,8 +119,11 @@ def chains(decisions: Iterable[Decision], steps: int = CHAIN_STEPS) -> dict[int,
 
 def contradictions(project: str | None) -> list[Contradiction]:
     """What a person must settle, by topic. A lone one is shown beside what else stands on its topic."""
-    marked = _in_conflict(project).select_related("project").order_by("-ts", "-id")
-    rows = list(with_starts(marked, ENTRY_CHARS, "choice", "rationale")[:CONFLICTS])
+    # The project is chosen here and not in the query: few decisions are in conflict, but a database that is
+    # asked for both may read all of the project's.
+    marked = Decision.objects.filter(status=DecisionStatus.CONFLICT).select_related("project")
+    newest = with_starts(marked.order_by("-ts", "-id"), ENTRY_CHARS, "choice", "rationale")[:CONFLICTS]
+    rows = [row for row in newest if project in (None, row.project.slug if row.project else "")]
     rows.sort(key=lambda row: (row.project_id or 0, row.topic))
     made = []
     for (_, topic), group in groupby(rows, key=lambda row: (row.project_id, row.topic)):
@@ -122,11 +132,6 @@ def contradictions(project: str | None) -> list[Contradiction]:
             decisions += possible_conflicts(decisions[0])[:1]
         made.append(Contradiction(topic=topic, decisions=decisions))
     return made
-
-
-def contradiction_count(project: str | None = None) -> int:
-    """How many decisions are marked as contradicting another."""
-    return _in_conflict(project).count()
 
 
 def possible_conflicts(decision: Decision) -> list[Decision]:
@@ -139,23 +144,19 @@ def possible_conflicts(decision: Decision) -> list[Decision]:
     return list(with_starts(rows, ENTRY_CHARS, "choice", "rationale").order_by("-ts", "-id")[:RELATED])
 
 
-def topics(project: str | None) -> list[Topic]:
-    """The topics of the newest TOPICS_OF decisions, most used first, those in conflict marked."""
+def facets(project: str | None) -> Facets:
+    """What the newest TOPICS_OF decisions are about, and who made them."""
     rows = Decision.objects.filter(belongs(None, project)).order_by("-ts", "-id")
-    newest = rows.values_list("topic", "status")[:TOPICS_OF]
     counted: Counter[str] = Counter()
     in_conflict = set()
-    for topic, status in newest:
+    agents = set()
+    for topic, status, agent in rows.values_list("topic", "status", "agent_name")[:TOPICS_OF]:
         counted[topic] += 1
+        agents.add(agent)
         if status == DecisionStatus.CONFLICT:
             in_conflict.add(topic)
-    return [Topic(name, count, name in in_conflict) for name, count in counted.most_common()]
-
-
-def agents(project: str | None) -> list[str]:
-    """Who made the newest TOPICS_OF decisions."""
-    rows = Decision.objects.filter(belongs(None, project)).order_by("-ts", "-id")
-    return sorted(set(rows.values_list("agent_name", flat=True)[:TOPICS_OF]))
+    topics = [Topic(name, count, name in in_conflict) for name, count in counted.most_common()]
+    return Facets(topics, sorted(agents))
 
 
 def log_version() -> str:
@@ -165,7 +166,8 @@ def log_version() -> str:
 
 
 def _superseded_by(pks: set[int]) -> QuerySet[Decision]:
-    return with_starts(Decision.objects.filter(superseded_by__in=pks), 200, "choice", "rationale")
+    rows = Decision.objects.filter(superseded_by__in=pks).order_by()
+    return with_starts(rows, 200, "choice", "rationale")
 
 
 def _followed(pk: int, earlier: Mapping[int, Sequence[Decision]], steps: int) -> list[Decision]:
@@ -176,7 +178,3 @@ def _followed(pk: int, earlier: Mapping[int, Sequence[Decision]], steps: int) ->
         found += rows
         step = [row.pk for row in rows]
     return sorted(found, key=lambda row: (row.ts, row.pk), reverse=True)
-
-
-def _in_conflict(project: str | None) -> QuerySet[Decision]:
-    return Decision.objects.filter(belongs(None, project), status=DecisionStatus.CONFLICT)

@@ -1,15 +1,15 @@
 """Mistakes: what recurs, by category and cause, and what has no lesson yet."""
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
 
 from django.db.models import Q
 from django.db.models.functions import Left
 from django.utils import timezone
 
-from contextdash.clock import now
 from contextdash.errors import NotFound
 from contextdash.paging import Page, page
 from contextdash.queries.history import newest_change
@@ -72,6 +72,8 @@ class Cause:
     agents: Sequence[str]
     lesson: str
     """Of the newest mistake that has one; empty when none has."""
+    newest: int
+    """The id of the newest mistake of this cause, whose words are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +122,7 @@ def overview(project: str | None) -> Overview:
     """What the newest OVERVIEW_OF mistakes say together."""
     rows = Mistake.objects.filter(belongs(None, project)).order_by("-ts", "-id")
     newest = list(
-        rows.values_list("category", "cause_key", "agent_name", "lesson_file", "ts", Left("root_cause", 300))[
-            :OVERVIEW_OF
-        ]
+        rows.values_list("category", "cause_key", "agent_name", "lesson_file", "ts", "id")[:OVERVIEW_OF]
     )
     by_category: Counter[str] = Counter(row[0] for row in newest)
     unlearned: Counter[str] = Counter(row[0] for row in newest if not row[3])
@@ -133,7 +133,8 @@ def overview(project: str | None) -> Overview:
     causes = [
         Cause(
             key=key,
-            text=group[0][5],
+            text="",
+            newest=group[0][5],
             count=len(group),
             last=group[0][4],
             agents=sorted({row[2] for row in group}),
@@ -144,9 +145,10 @@ def overview(project: str | None) -> Overview:
     ]
     # What came back most and has no lesson is what a person can cure.
     causes.sort(key=lambda cause: (bool(cause.lesson), -cause.count, -cause.last.timestamp()))
+    causes = _with_texts(causes[:CAUSES])
     return Overview(
         categories=[Category(name, count, unlearned[name]) for name, count in by_category.most_common()],
-        causes=causes[:CAUSES],
+        causes=causes,
         weeks=_weeks([row[4] for row in newest]),
         agents=sorted({row[2] for row in newest}),
         counted=len(newest),
@@ -160,14 +162,17 @@ def list_version() -> str:
     return f"{newest}.{newest_change()}"
 
 
+def _with_texts(causes: Sequence[Cause]) -> list[Cause]:
+    rows = Mistake.objects.filter(pk__in=[cause.newest for cause in causes])
+    texts = dict(rows.values_list("pk", Left("root_cause", 300)))
+    return [replace(cause, text=texts.get(cause.newest, "")) for cause in causes]
+
+
 def _weeks(times: Sequence[datetime]) -> list[Week]:
     """The last WEEKS weeks in the reader's time zone, oldest first, empty ones too."""
-    this = _monday(now())
-    counted = Counter(_monday(moment) for moment in times)
+    today = timezone.localdate()
+    this = today - timedelta(days=today.weekday())
     mondays = [this - timedelta(weeks=back) for back in range(WEEKS - 1, -1, -1)]
-    return [Week(monday, counted[monday]) for monday in mondays]
-
-
-def _monday(moment: datetime) -> date:
-    day = timezone.localtime(moment).date()
-    return day - timedelta(days=day.weekday())
+    starts = [timezone.make_aware(datetime.combine(monday, time.min)) for monday in mondays]
+    counted = Counter(bisect_right(starts, moment) for moment in times)
+    return [Week(monday, counted[at]) for at, monday in enumerate(mondays, start=1)]

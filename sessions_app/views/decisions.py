@@ -44,22 +44,20 @@ def decision_list(request: HttpRequest) -> HttpResponse:
     chains = queries.chains(found.items)
     rows = [(decision, chains.get(decision.pk, [])) for decision in found.items]
     filtered = any(query.get(name) for name in ("session", "agent", "topic", "state", "q", "since"))
-    topics = queries.topics(project)
+    facets = queries.facets(project)
     context = {
         "nav": "decisions",
         "days": by_day(rows, lambda row: row[0].ts),
         "rows": rows,
         "contradictions": [] if query.get("cursor") else queries.contradictions(project),
-        "topics": [(topic, address(query, topic=topic.name, cursor=None)) for topic in topics],
+        "topics": [(topic, address(query, topic=topic.name, cursor=None)) for topic in facets.topics],
         "topics_of": queries.TOPICS_OF,
-        "counted": sum(topic.count for topic in topics),
+        "counted": sum(topic.count for topic in facets.topics),
         "all_url": address(query, topic=None, cursor=None),
         "filters": filters,
         "filtered": filtered,
         "clear_url": cleared(query),
-        "agents": choices(
-            query, "agent", [("", "Anyone"), *((name, name) for name in queries.agents(project))]
-        ),
+        "agents": choices(query, "agent", [("", "Anyone"), *((name, name) for name in facets.agents)]),
         "states": [(value, value in filters.status) for value in DecisionStatus.values],
         "spans": choices(query, "since", SPANS),
         **paging(query, found.next),
@@ -154,7 +152,7 @@ def decision_all_stand(request: HttpRequest) -> HttpResponse:
 
 
 def _form(request: HttpRequest, form: DecisionForm, status: int = 200) -> HttpResponse:
-    context: dict[str, Any] = {"nav": "decisions", "form": form, "topics": queries.topics(None)[:100]}
+    context: dict[str, Any] = {"nav": "decisions", "form": form, "topics": queries.facets(None).topics[:100]}
     return render(request, "decisions/new.html", context, status=status)
 
 

@@ -83,7 +83,7 @@ def test_topics_are_counted_and_those_in_conflict_marked():
     decide(topic="mode")
     decide(topic="mode")
     decide(topic="dor", status="conflict")
-    assert [(topic.name, topic.count, topic.conflict) for topic in queries.topics(None)] == [
+    assert [(topic.name, topic.count, topic.conflict) for topic in queries.facets(None).topics] == [
         ("mode", 2, False),
         ("dor", 1, True),
     ]
