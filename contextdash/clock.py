@@ -13,10 +13,11 @@ MAX_US = 253_402_300_799_999_999  # 9999-12-31T23:59:59.999999Z, the last moment
 _ISO = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})"
     r"(?:[T ](?P<h>\d{2}):(?P<m>\d{2})(?::(?P<s>\d{2})(?:[.,](?P<f>\d{1,9}))?)?"
-    r"\s*(?P<zone>[Zz]|[+-]\d{2}:?\d{2}|[+-]\d{2})?)?"
+    r"\s*(?P<zone>[Zz]|[+-]\d{2}:?\d{2}|[+-]\d{2})?)?",
+    re.ASCII,
 )
-_NUMBER = re.compile(r"-?\d{1,19}(?:\.\d{1,9})?")
-_WINDOW = re.compile(r"(\d{1,6})([smhd])")
+_NUMBER = re.compile(r"-?\d{1,19}(?:\.\d{1,9})?", re.ASCII)
+_WINDOW = re.compile(r"(\d{1,6})([smhd])", re.ASCII)
 _UNIT = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
