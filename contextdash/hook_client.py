@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Hands one hook payload of an agent to contextdash: standard library only, Python 3.8 or newer.
 
-``python3 hook.py CLIENT [EVENT]`` reads the payload from standard input, posts it, and always exits 0
-without printing a word: a hook that slows, blocks or talks into an agent is worse than a lost observation.
+``python3 hook.py CLIENT [EVENT]`` reads the payload from standard input (with ``--lines`` one a line), posts
+it, and always exits 0 without printing a word: a hook that slows, blocks or talks into an agent is worse
+than a lost observation.
 What the server does not take is spooled and delivered later, in order and once (by its delivery id).
 
 Configuration: CONTEXTDASH_URL and CONTEXTDASH_TOKEN, else ``~/.config/contextdash/client.json`` with
@@ -51,10 +52,27 @@ def main(argv: list[str]) -> int:
     """Deliver standard input; whatever happens, 0."""
     try:
         if argv and os.environ.get("CONTEXTDASH_HOOKS", "").lower() not in ("off", "0", "no"):
-            hand_over(argv[0], argv[1] if len(argv) > 1 else "", sys.stdin.buffer.read(MAX_BODY_BYTES + 1))
+            if "--lines" in argv:
+                hand_over_lines(argv[0])
+            else:
+                event = argv[1] if len(argv) > 1 else ""
+                hand_over(argv[0], event, sys.stdin.buffer.read(MAX_BODY_BYTES + 1))
     except BaseException:  # noqa: BLE001, S110 - an agent must never feel what went wrong here
         pass
     return 0
+
+
+def hand_over_lines(client: str) -> None:
+    """A payload a line, until standard input ends: for agents whose plugins run inside them.
+
+    One process for all keeps their order, and what is in the pipe is delivered after the agent has ended.
+    """
+    for line in sys.stdin.buffer:
+        try:
+            if line.strip():
+                hand_over(client, "", line.rstrip(b"\n"))
+        except OSError:
+            continue
 
 
 def hand_over(client: str, event: str, body: bytes) -> str:

@@ -38,21 +38,23 @@ def run(arguments: argparse.Namespace) -> int:
     if not edits:
         print("Nothing to change: it is so already.")
         return 0
-    for edit in edits:
-        if arguments.dry_run:
-            print(_masked(edit))
-            continue
-        backup = edit.apply()
-        if edit.path == install.config_file():
-            edit.path.chmod(0o600)
-        print(f"{'Wrote' if edit.new is not None else 'Removed'} {edit.path}")
-        if backup is not None:
-            print(f"  before: {backup}")
     if arguments.dry_run:
+        print("\n".join(_masked(edit) for edit in edits))
         print("Nothing was changed.")
-    else:
-        print(_next_step(arguments))
+        return 0
+    # All of it before the first word: whoever reads the output may stop listening.
+    done = [_apply(edit) for edit in edits]
+    print("\n".join(done))
+    print(_next_step(arguments))
     return 0
+
+
+def _apply(edit: Edit) -> str:
+    backup = edit.apply()
+    if edit.path == install.config_file():
+        edit.path.chmod(0o600)
+    told = f"{'Wrote' if edit.new is not None else 'Removed'} {edit.path}"
+    return told if backup is None else f"{told}\n  before: {backup}"
 
 
 def plan(arguments: argparse.Namespace) -> list[Edit]:

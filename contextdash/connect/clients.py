@@ -170,7 +170,11 @@ def _copilot(target: Target, remove: bool) -> list[Edit]:
 def _opencode(target: Target, remove: bool) -> list[Edit]:
     base = target.project / ".opencode" if target.project else target.home / ".config" / "opencode"
     path = base / "plugin" / "contextdash.js"
-    new = None if remove else OPENCODE_PLUGIN.replace("COMMAND", json.dumps([*target.command, "opencode"]))
+    new = (
+        None
+        if remove
+        else OPENCODE_PLUGIN.replace("COMMAND", json.dumps([*target.command, "opencode", "--lines"]))
+    )
     return [Edit(path, read(path), new)]
 
 
@@ -179,17 +183,19 @@ OPENCODE_PLUGIN = """\
 import { spawn } from "node:child_process"
 
 const command = COMMAND
-// One payload after the other: two at once could arrive in the wrong order.
-let last = Promise.resolve()
+// One process takes every payload in order, and finishes what is in the pipe after OpenCode has ended.
+let child
 const send = (payload) => {
-  last = last.then(() => new Promise((done) => {
-    const child = spawn(command[0], command.slice(1), { stdio: ["pipe", "ignore", "ignore"] })
-    child.on("error", done)
-    child.on("close", done)
+  if (!child) {
+    child = spawn(command[0], command.slice(1), { stdio: ["pipe", "ignore", "ignore"], detached: true })
+    const gone = () => { child = undefined }
+    child.on("error", gone)
+    child.on("exit", gone)
     child.stdin.on("error", () => {})
-    child.stdin.end(JSON.stringify(payload))
-  }))
-  return last
+    child.unref()
+    child.stdin.unref?.()
+  }
+  child.stdin.write(JSON.stringify(payload) + "\\n")
 }
 const EVENTS = new Set([
   "session.created", "session.updated", "session.idle", "session.error", "session.compacted",
@@ -204,9 +210,7 @@ export const Contextdash = async ({ directory }) => ({
   event: async ({ event }) => {
     const whole = event.type === "message.part.updated" && isWhole(event.properties?.part)
     if (!whole && !EVENTS.has(event.type)) return
-    const sent = send({ hook_event_name: event.type, cwd: directory, event })
-    // The program may end right after these.
-    if (event.type === "session.idle" || event.type === "session.error") await sent
+    send({ hook_event_name: event.type, cwd: directory, event })
   },
   "tool.execute.before": async (input, output) => {
     send({ hook_event_name: "tool.execute.before", cwd: directory, input, output })

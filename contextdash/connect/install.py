@@ -3,13 +3,12 @@
 import json
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 from contextdash import hook_client
 from contextdash.connect.edits import CannotEdit, Edit, is_tracked, read, read_json
-
-MIN_PYTHON = (3, 8)
 
 
 def config_file() -> Path:
@@ -25,11 +24,20 @@ def hook_file() -> Path:
 def hook_command() -> list[str]:
     """What runs the hook client: a copy in the user's data folder, which outlives this installation.
 
-    The interpreter is the one on PATH where there is one; a virtual environment's may be gone tomorrow.
+    The interpreter is the one on PATH where that is new enough; a virtual environment's may be gone tomorrow.
     """
-    python = shutil.which("python3") or sys.executable
     # -I and -S: nothing of the agent's own environment is imported, and the start is faster.
-    return [python, "-I", "-S", str(hook_file())]
+    return [_python(), "-I", "-S", str(hook_file())]
+
+
+def _python() -> str:
+    found = shutil.which("python3")
+    if found is None:
+        return sys.executable
+    # A version manager's shim is a shell script that costs more than the hook itself: ask for what it runs.
+    ask = "import sys; print(sys.executable if sys.version_info >= (3, 8) else '')"
+    done = subprocess.run([found, "-I", "-S", "-c", ask], capture_output=True, text=True, check=False)  # noqa: S603
+    return done.stdout.strip() or sys.executable
 
 
 def hook_edit() -> Edit:

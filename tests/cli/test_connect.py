@@ -2,7 +2,9 @@
 
 import argparse
 import json
+import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -181,3 +183,39 @@ def test_the_written_command_runs_the_hook_client(home):
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert len(list((home / ".local/state/contextdash/spool").glob("*.line"))) == 1
+
+
+def test_opencodes_plugin_is_a_module_that_sends_every_payload_in_order(home, tmp_path):
+    run("opencode")
+    plugin = home / FILES["opencode"]
+    out = tmp_path / "lines"
+    source = plugin.read_text()
+    assert json.dumps([*install.hook_command(), "opencode", "--lines"]) in source
+    plugin.with_suffix(".mjs").write_text(
+        source.replace(
+            json.dumps([*install.hook_command(), "opencode", "--lines"]), json.dumps(["tee", str(out)])
+        )
+        + """
+const hooks = await Contextdash({ directory: "/src" })
+const part = (state) => {
+  const properties = { part: { type: "tool", state } }
+  return { event: { type: "message.part.updated", properties } }
+}
+await hooks.event({ event: { type: "session.created", properties: {} } })
+await hooks.event(part({ status: "running" }))
+await hooks["tool.execute.before"]({ tool: "bash" }, { args: { command: "ls" } })
+await hooks.event(part({ status: "error" }))
+await hooks.event({ event: { type: "session.idle", properties: {} } })
+"""
+    )
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no Node.js on this machine")
+    subprocess.run([node, str(plugin.with_suffix(".mjs"))], check=True, timeout=20)
+    for _ in range(100):
+        lines = out.read_text().splitlines() if out.exists() else []
+        if len(lines) == 4:
+            break
+        time.sleep(0.05)
+    names = [json.loads(line)["hook_event_name"] for line in lines]
+    assert names == ["session.created", "tool.execute.before", "message.part.updated", "session.idle"]

@@ -339,6 +339,13 @@ def test_an_excluded_folder_tells_nothing(machine, server, tmp_path):
     assert len(server.posts) == 1
 
 
+def test_a_plugin_sends_a_payload_a_line_through_one_process(machine, server):
+    lines = b"".join(json.dumps({**BODY, "n": n}).encode() + b"\n" for n in range(3)) + b"\n"
+    machine.hook(lines, "--lines")
+    assert sent_numbers(server) == [0, 1, 2]
+    assert {path for path, _, _ in server.posts} == {"/api/v1/hooks/claude-code/PostToolUse"}
+
+
 def test_it_can_be_turned_off(machine, server):
     machine.env["CONTEXTDASH_HOOKS"] = "off"
     machine.hook()
