@@ -8,7 +8,8 @@ from backlog_app.queries.flow import Burndown, FlowDay
 
 WIDTH, HEIGHT = 200.0, 88.0
 TOP = 4.0
-LABELS = 5
+LABELS = (7, 6, 5, 4)
+"""How many days an axis names: the first of these that divides them evenly, so that each stands at its day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +84,11 @@ def flow(days: Sequence[FlowDay]) -> Flow:
 
 
 def spaced(days: Sequence[date]) -> list[date]:
-    """At most LABELS of the days, evenly, for the axis."""
-    if len(days) <= LABELS:
+    """The days that the axis names."""
+    if len(days) <= LABELS[0]:
         return list(days)
-    return [days[n * len(days) // LABELS] for n in range(LABELS)]
+    count = next((number for number in LABELS if len(days) % number == 0), LABELS[-1])
+    return [days[n * len(days) // count] for n in range(count)]
 
 
 def _band(floor: Sequence[int], roof: Sequence[int], width: float, top: int) -> str:

@@ -48,6 +48,7 @@ class Card(NamedTuple):
     total: str
     met: str
     percent: str
+    """Of the criteria that are met, in steps of 5: the stylesheet has a width for each."""
     all_met: bool
     why: str
     tied: str
@@ -259,7 +260,7 @@ def _card(row: dict[str, Any], more: Extras, agents: dict[str, tuple[int, str, s
         letters=letters,
         total=str(total) if total else "",
         met=str(met),
-        percent=str(met * 100 // total) if total else "",
+        percent=str(met * 20 // total * 5) if total else "",
         all_met=bool(total) and met == total,
         why=more.why.get(pk, "") if status != StoryStatus.DONE else "",
         tied="no movement" if stale else more.tied.get(pk, ""),

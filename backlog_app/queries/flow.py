@@ -109,6 +109,9 @@ def cumulative(*, project: str, sprint: Sprint | None = None, days: int = FLOW_D
     first = last - timedelta(days=days - 1)
     if sprint is not None and sprint.started_at is not None:
         first = timezone.localdate(sprint.started_at)
+    elif tracks:
+        # Days before anything was written down are no news.
+        first = max(first, timezone.localdate(min(track.moments[0] for track in tracks)))
     made = []
     for day in _days(first, last):
         counts = dict.fromkeys((*words.COLUMNS, "other"), 0)

@@ -195,7 +195,7 @@ function go(card) {
 function upDown(step) {
   const card = here();
   if (!card) return go(live().querySelector(".card"));
-  go(step > 0 ? card.nextElementSibling : card.previousElementSibling);
+  go((step > 0 ? card.nextElementSibling : card.previousElementSibling) ?? card);
 }
 
 function sideways(step) {
