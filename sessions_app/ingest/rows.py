@@ -260,9 +260,11 @@ class Rows:
         sql = f"SELECT identity, content, received_us FROM events WHERE identity IN ({_marks(identities)})"
         return {bytes(row[0]): (bytes(row[1]), row[2]) for row in self._select(sql, identities)}
 
-    def has_newer_prompt(self, session: int, than_us: int) -> bool:
-        sql = "SELECT 1 FROM turns WHERE session_id = %s AND started_us > %s AND prompt <> '' LIMIT 1"
-        return bool(self._select(sql, [session, than_us]))
+    def next_prompt_us(self, session: int, after_us: int) -> int | None:
+        """When the first prompt after a moment came."""
+        sql = "SELECT MIN(started_us) FROM turns WHERE session_id = %s AND started_us > %s AND prompt <> ''"
+        found: int | None = self._select(sql, [session, after_us])[0][0]
+        return found
 
     def newest_state(self, session: int) -> int:
         """The key of the session's newest version."""
@@ -274,18 +276,21 @@ class Rows:
         """Store a turn; it learns its key."""
         turn.key = self._insert_one(
             "INSERT INTO turns"
-            " (session_id, state_id, number, turn_id, prompt, started_us, call_count, failed_count)"
-            " VALUES (%s, %s, %s, %s, %s, %s, 0, 0) RETURNING key",
-            [turn.session_id, state, turn.number, turn.turn_id, prompt, turn.started_us],
+            " (session_id, state_id, number, turn_id, prompt, started_us, ended_us, call_count, failed_count)"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s, 0, 0) RETURNING key",
+            [turn.session_id, state, turn.number, turn.turn_id, prompt, turn.started_us, turn.ended_us],
         )
 
     def insert_run(self, run: RunRow, invocation_id: str) -> None:
         """Store a run; it learns its key."""
         run.key = self._insert_one(
             "INSERT INTO runs"
-            " (session_id, turn_id, number, invocation_id, status, last_seq, started_us, answer, error)"
-            " VALUES (%s, %s, %s, %s, %s, 0, %s, '', '') RETURNING key",
-            [run.session_id, run.turn_id, run.number, invocation_id, run.status, run.started_us],
+            " (session_id, turn_id, number, invocation_id, status, last_seq, started_us, ended_us,"
+            " answer, error) VALUES (%s, %s, %s, %s, %s, 0, %s, %s, '', '') RETURNING key",
+            [
+                *(run.session_id, run.turn_id, run.number, invocation_id),
+                *(run.status, run.started_us, run.ended_us),
+            ],
         )
 
     def reserve_event_keys(self, count: int) -> list[int]:
@@ -313,7 +318,7 @@ class Rows:
         for row in rows:
             values: tuple[Any, ...] = table.values(row)
             pairs = enumerate(zip(values, row.stored, strict=True))
-            places = tuple(place for place, (new, old) in pairs if new != old)
+            places: tuple[int, ...] = tuple(place for place, (new, old) in pairs if new != old)
             if places:
                 groups.setdefault(places, []).append((*(values[place] for place in places), row.key))
         for places, params in groups.items():

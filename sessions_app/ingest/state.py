@@ -205,8 +205,10 @@ class State:
             branch=parent.branch,
         )
 
-    def create_turn(self, seen: Observation, session: SessionRow, turn_id: str, status: str) -> RunRow:
-        """A turn and its first run."""
+    def create_turn(
+        self, seen: Observation, session: SessionRow, turn_id: str, over_us: int | None
+    ) -> RunRow:
+        """A turn and its first run; both are over since ``over_us`` where that is told."""
         session.turn_count += 1
         prompt = seen.prompt
         if session.agent_id and not prompt:
@@ -220,7 +222,7 @@ class State:
             number=session.turn_count,
             prompted=bool(prompt),
             started_us=seen.at_us,
-            ended_us=None,
+            ended_us=over_us,
             call_count=0,
             failed_count=0,
         )
@@ -230,10 +232,10 @@ class State:
             session_id=session.key,
             turn_id=turn.key,
             number=1,
-            status=status,
+            status=RunStatus.RUNNING if over_us is None else RunStatus.INTERRUPTED,
             last_seq=0,
             started_us=seen.at_us,
-            ended_us=None,
+            ended_us=over_us,
         )
         self.rows.insert_run(run, digest16(b"run", session.id.encode(), turn_id.encode(), b"1").hex())
         turn.stored, run.stored = rows.TURNS.values(turn), rows.RUNS.values(run)

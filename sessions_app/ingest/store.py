@@ -229,6 +229,7 @@ def _link_child(state: State, root: SessionRow, call: CallRow, seen: Observation
     child.title = child.title or seen.spawned_title
     child.model = child.model or seen.spawned_model
     child.ordinal += 1
+    child.last_us = max(child.last_us, seen.at_us)
     state.changed(child)
     if seen.spawned_prompt:
         Session.objects.filter(key=child.key, user_request=None).update(user_request=seen.spawned_prompt)

@@ -94,9 +94,9 @@ def is_newest(state: State, session: SessionRow, run: RunRow | None) -> bool:
 
 
 def _first_run(state: State, session: SessionRow, seen: Observation, turn_id: str) -> RunRow:
-    # Delivered late, after a prompt that came later: the turn is over already.
-    newer = state.rows.has_newer_prompt(session.key, seen.at_us)
-    return state.create_turn(seen, session, turn_id, RunStatus.INTERRUPTED if newer else RunStatus.RUNNING)
+    # Delivered after a prompt that came later: the turn was over by then.
+    over_us = state.rows.next_prompt_us(session.key, seen.at_us)
+    return state.create_turn(seen, session, turn_id, over_us)
 
 
 def _prompt(state: State, turn: TurnRow, seen: Observation) -> None:
