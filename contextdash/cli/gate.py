@@ -43,7 +43,7 @@ def gate(args: argparse.Namespace) -> int:
         return install(args)
     from contextdash.client import ApiError, Client
 
-    skip = OVERRIDE if os.environ.get(SKIP_VARIABLE, "").strip().lower() not in _OFF else ""
+    skip = OVERRIDE if os.environ.get("CONTEXTDASH_SKIP_GATE", "").strip().lower() not in _OFF else ""
     try:
         raw, files = _diff(staged=args.staged)
     except GitError as error:

@@ -5,9 +5,10 @@
 // Every second (15 when the page is hidden; `data-every` seconds where given) the address is asked with `v=`
 // the version that is shown. 204 means nothing new; otherwise the answer's element of the same id takes its
 // place. In mode "pill" rows that appear or move wait for a click or the full stop key, unless the page is at
-// its top. Nothing is swapped while a dialog or a menu is open, a field has the focus, text is selected, or
-// something is dragged. Focus, open <details id>, and the scroll of elements with an id stay; an element
-// `id … data-keep` inside an open <details> is carried over as it is (a body that was fetched on opening).
+// its top. Nothing is swapped while a dialog or a menu is open, a field has the focus, a form holds something
+// unsent, text is selected, or something is dragged. Focus, open <details id>, and the scroll of elements with
+// an id stay; an element `id … data-keep` inside an open <details> is carried over as it is (a body that was
+// fetched on opening).
 // The swapped element may carry `data-title` for the page and fires "live:swapped".
 
 const VISIBLE_MS = 1000;
@@ -44,8 +45,18 @@ function busy(element) {
   if (element.matches("details[open]")) return true;
   const focused = document.activeElement;
   if (element.contains(focused) && focused.matches("input:not([type=checkbox], [type=radio]), textarea, select")) return true;
+  if (unsent(element)) return true;
   const selection = getSelection();
   return !selection.isCollapsed && element.contains(selection.anchorNode);
+}
+
+// What somebody ticked or typed into a form that changes something, and has not sent yet, would be lost.
+function unsent(element) {
+  return [...element.querySelectorAll("input, textarea")].some((field) => {
+    if (field.form?.method !== "post") return false;
+    if (field.type === "checkbox" || field.type === "radio") return field.checked !== field.defaultChecked;
+    return field.value !== field.defaultValue;
+  });
 }
 
 const rowsOf = (element) => [...element.querySelectorAll("[data-row]")].map((row) => row.dataset.row);
