@@ -64,4 +64,5 @@ LOCK = $$(command -v .venv/bin/uv || command -v uv) pip compile -q pyproject.tom
 	--python-version 3.12 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links
 lock:
 	$(LOCK) --group build -o requirements.txt
-	$(LOCK) --group dev -c requirements.txt -o requirements-dev.txt
+	$(LOCK) --group build --extra postgres --extra granian -c requirements.txt -o requirements-extra.txt
+	$(LOCK) --group dev -c requirements-extra.txt -o requirements-dev.txt

@@ -104,8 +104,7 @@ def test_every_target_of_make_is_told_by_make_or_is_a_step_of_another():
 
 
 def test_nothing_names_a_machine_or_a_registry():
-    lock_files = [ROOT / "requirements.txt", ROOT / "requirements-dev.txt"]
-    for path in lock_files:
+    for path in ROOT.glob("requirements*.txt"):
         text = path.read_text(encoding="utf-8")
         assert "://" not in text
         assert "--find-links" not in text
