@@ -51,6 +51,9 @@ EVENT_PAGE_BYTES = 1 * MIB
 READ_RECENT_CHARS = 10_000
 """What compact readers return of a message."""
 
+INJECT_CHARS = 400
+"""What ``messages/inject`` keeps of a message, as the hook did that it replaces."""
+
 REQUEST_TEXT_CHARS = 2_000
 """What compact readers return of a session's request."""
 

@@ -2,15 +2,18 @@
 
 from typing import Any
 
-from django.http import HttpRequest
-from ninja import Query, Router
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router, Schema
+from pydantic import Field
 
 from contextdash.actor import Actor
 from contextdash.apikit import Body, Paging, PatchBody, allow, if_match, listed, once
+from contextdash.limits import PAGE_ROWS
 from contextdash.models.token import Scope
 from sessions_app.api.outs import MessageList, MessageOut, message_item, message_out
 from sessions_app.models import AgentMessage
 from sessions_app.queries import messages as queries
+from sessions_app.queries.inject import injected_context
 from sessions_app.queries.sessions_api import session_id_of
 from sessions_app.services.belonging import told_time
 from sessions_app.services.messages import change_message, write_message
@@ -37,6 +40,12 @@ class MessageQuery(Paging):
     session: str | None = None
     agent: str | None = None
     project: str | None = None
+
+
+class InjectQuery(Schema):
+    session: str
+    agent: str | None = None
+    limit: int = Field(20, ge=1, le=PAGE_ROWS)
 
 
 def create_message(actor: Actor, payload: MessageIn) -> AgentMessage:
@@ -70,6 +79,15 @@ def messages(request: HttpRequest, query: Query[MessageQuery]) -> Any:
         cursor=query.cursor,
     )
     return listed(found, message_item)
+
+
+@router.get("/inject", summary="The newest messages as text for an agent's context")
+def inject(request: HttpRequest, query: Query[InjectQuery]) -> HttpResponse:
+    """Markdown, oldest message first, each cut after 400 characters; empty when there is none."""
+    allow(request, Scope.READ)
+    session_id = session_id_of(query.session) or ""
+    text = injected_context(session_id=session_id, agent=query.agent, limit=query.limit)
+    return HttpResponse(text, content_type="text/markdown; charset=utf-8")
 
 
 @router.get("/{int:message_id}", response=MessageOut, summary="One message, whole")
