@@ -19,6 +19,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
+from contextdash.client_stories import Stories
 from contextdash.hook_client import Config, repository
 
 SESSION_VARIABLES = (
@@ -63,6 +64,7 @@ class Client:
         self._token = token or known.token
         self._session = session or _session_of_environment()
         self._timeout = timeout
+        self.stories = Stories(self)
 
     # Sessions
 

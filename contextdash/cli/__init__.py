@@ -16,8 +16,9 @@ MODULES = {
     "hooks": ("connect", "spool", "hook"),
     "verbs": (
         *("ensure", "close", "message", "recent", "plan", "decision", "mistake"),
-        *("review", "fresh", "backlog", "hook-event"),
+        *("review", "fresh", "hook-event"),
     ),
+    "board": ("backlog",),
     "gate": ("gate",),
     "findings": ("resolve", "dismiss", "reopen", "sarif-import", "sarif-export"),
 }

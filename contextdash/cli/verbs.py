@@ -18,11 +18,6 @@ def add_commands(commands: Commands) -> None:
     _add_session_verbs(commands)
     _add_memory_verbs(commands)
     _add_review_verbs(commands)
-    made = _verb(commands, "backlog", backlog, "Write a story into the backlog; prints its number.")
-    made.add_argument("story")
-    made.add_argument("--criteria", default="", metavar="TEXT", help="acceptance criteria")
-    made.add_argument("--agent", help="who is to do it")
-    made.add_argument("--priority", type=int, default=3, help="1 high to 5 low (default 3)")
     made = _verb(commands, "hook-event", hook_event, "Report how a hook script ended; prints its number.")
     made.add_argument("hook", help="the script's name")
     made.add_argument("event", help="what it ran for, such as PreToolUse")
@@ -171,16 +166,6 @@ def fresh(args: argparse.Namespace) -> int:
         return 1
     _print(args, found, f"Reviewed {found['ts']} by {found['reviewer_agent']}.")
     return 0
-
-
-def backlog(args: argparse.Namespace) -> None:
-    row = _client(args).backlog(
-        story=_text(args.story) or "",
-        acceptance_criteria=_text(args.criteria) or "",
-        agent=args.agent,
-        priority=args.priority,
-    )
-    _print(args, row)
 
 
 def hook_event(args: argparse.Namespace) -> None:

@@ -57,7 +57,7 @@ def test_every_verb_does_what_its_helper_did(run, tmp_path):
     assert run("decision", "storage", "SQLite", "one file", "--agent", "dev", *session)[0] == 0
     assert run("mistake", "It broke", "--agent", "dev", "--category", "build", *session)[0] == 0
     assert run("review", "a.py:3", "High", "No bounds", "--diff-hash", HASH, *session)[0] == 0
-    assert run("backlog", "A story", "--criteria", "- it works", "--priority", "1", *session)[0] == 0
+    assert run("backlog", "add", "A story", "--criteria", "- it works", "--priority", "1", *session)[0] == 0
     assert (
         run("hook-event", "10-build.sh", "Stop", "fail", "--ms", "12", "--payload", '{"a": 1}', *session)[0]
         == 0
