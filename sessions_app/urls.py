@@ -29,6 +29,7 @@ urlpatterns: list[URLPattern] = [
     path("sessions/<str:session_id>/ledger/<int:ordinal>/", panels.event, name="session_event"),
     path("sessions/<str:session_id>/<slug:slug>/", panels.panel, name="session_panel"),
     path("sessions/<str:ref>/", session.session, name="session"),
+    path("handoffs/", messages.handoff_list, name="handoffs"),
     path("messages/<int:pk>/", messages.message_page, name="message"),
     path("messages/<int:pk>/acknowledge/", messages.message_acknowledge, name="message_acknowledge"),
     path("plans/", plans.plan_list, name="plans"),

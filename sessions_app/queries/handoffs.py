@@ -1,13 +1,16 @@
 """Messages and hand-offs: who waits for whom."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from contextdash.paging import Page, page
 from contextdash.queries.history import newest_change
 from sessions_app.models import AgentMessage, Session
+from sessions_app.queries.streams import answered_in_stream
 from sessions_app.queries.texts import with_starts
 from sessions_app.vocabulary import MessageRole
 
@@ -61,6 +64,43 @@ def open_handoffs(
 def open_handoff_count(project: str | None = None) -> int:
     """How many ``open_handoffs`` there are, at most OPEN_HANDOFFS."""
     return _open(project).count()
+
+
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    handoffs: Sequence[AgentMessage]
+    """Those that wait, newest first, content up to 300 characters."""
+    targets: Sequence[tuple[str, int]]
+    """For whom and how many, of the whole inbox."""
+    answered_elsewhere: int
+    """Left out, since the target wrote later in the work stream."""
+
+
+def inbox(*, project: str | None, target: str | None, in_streams: bool) -> Inbox:
+    """What waits, for everybody or one target.
+
+    ``in_streams`` takes a later word of the target in another session of the same work stream for an answer
+    as well: some clients make every turn a session.
+    """
+    waiting = open_handoffs(project=project, limit=OPEN_HANDOFFS)
+    answered = answered_in_stream(waiting) if in_streams else set()
+    kept = [message for message in waiting if message.pk not in answered]
+    counted = Counter(message.target or "" for message in kept)
+    shown = [message for message in kept if target in (None, message.target)]
+    return Inbox(shown, counted.most_common(), len(answered))
+
+
+def acknowledged_page(
+    *, project: str | None, target: str | None, limit: int, cursor: str | None
+) -> Page[AgentMessage]:
+    """Hand-offs that somebody has taken note of, newest first."""
+    rows = AgentMessage.objects.filter(role=MessageRole.HANDOFF, session__deleted_at=None)
+    rows = rows.exclude(acknowledged_at=None).select_related("session", "session__project", "acknowledged_by")
+    if project:
+        rows = rows.filter(session__project__slug=project)
+    if target:
+        rows = rows.filter(target=target)
+    return page(with_starts(rows, 300, "content"), limit=limit, cursor=cursor)
 
 
 def thread(session: Session, *, limit: int) -> Thread:

@@ -1,14 +1,58 @@
 """Messages between agents: the inbox of hand-offs, one message, "I have seen it"."""
 
+from collections.abc import Sequence
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET
 
+from contextdash import live
 from contextdash.viewkit import actor_of, changes
+from sessions_app.models import AgentMessage
+from sessions_app.queries import handoffs
 from sessions_app.queries.messages import message
 from sessions_app.services.messages import acknowledge
-from sessions_app.views.listing import reading
+from sessions_app.views.listing import address, by_day, paging, reading
+
+PAGE_ROWS = 50
+VIEWS = {"": "Waiting", "stream": "Waiting in the work stream", "acknowledged": "Acknowledged"}
+
+
+@require_GET
+def handoff_list(request: HttpRequest) -> HttpResponse:
+    """``view``: waiting (in the session, as the older system read it), stream, or acknowledged."""
+    version = handoffs.inbox_version()
+    if (same := live.unchanged(request, version)) is not None:
+        return same
+    query = request.GET
+    view = query.get("view") if query.get("view") in VIEWS else ""
+    project, target = query.get("project") or None, query.get("to") or None
+    box = handoffs.inbox(project=project, target=target, in_streams=view == "stream")
+    context = {
+        "nav": "today",
+        "view": view,
+        "box": box,
+        "target": target,
+        "tabs": [
+            {"title": title, "url": address(query, view=name or None, cursor=None), "current": name == view}
+            for name, title in VIEWS.items()
+        ],
+        "targets": [(name, count, address(query, to=name, cursor=None)) for name, count in box.targets],
+        "waiting": sum(count for _, count in box.targets),
+        "everyone_url": address(query, to=None, cursor=None),
+        "back": request.get_full_path(),
+        **paging(query, None),
+    }
+    rows: Sequence[AgentMessage] = box.handoffs
+    if view == "acknowledged":
+        found = handoffs.acknowledged_page(
+            project=project, target=target, limit=PAGE_ROWS, cursor=query.get("cursor")
+        )
+        rows = found.items
+        context |= paging(query, found.next)
+    context["days"] = by_day(rows, lambda row: row.ts)
+    return live.respond(request, "messages/handoffs.html", context, version=version, fragment="live")
 
 
 @require_GET
