@@ -9,7 +9,7 @@ from backlog_app.queries.flow import Burndown, FlowDay
 WIDTH, HEIGHT = 200.0, 88.0
 TOP = 4.0
 LABELS = (7, 6, 5, 4)
-"""How many days an axis names: the first of these that divides them evenly, so that each stands at its day."""
+"""How many days an axis names: the first of these that divides them, so that each stands at its day."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 
 from backlog_app.models import BacklogItem, LinkKind, StoryLink, StoryStatus
 from backlog_app.queries.history import NOUN
+from backlog_app.queries.stories import begun
 from contextdash.clock import from_us, to_us
 from contextdash.models import Change
 from sessions_app.models import Session
@@ -41,7 +42,7 @@ def register() -> None:
 
 
 def panel_context(session: Session) -> dict[str, Any]:
-    rows = _stories(session).order_by("status", "rank")[:PANEL_STORIES]
+    rows = begun(_stories(session)).order_by("status", "rank")[:PANEL_STORIES]
     return {"stories": list(rows), "most": PANEL_STORIES}
 
 
@@ -57,12 +58,12 @@ def _written(session: Session, window: Window) -> list[Row]:
     stories = BacklogItem.objects.filter(
         session=session, deleted_at=None, ts__gte=from_us(window.start_us), ts__lt=from_us(window.end_us)
     )
-    newest = stories.order_by("-ts", "-id")[: window.limit]
+    newest = begun(stories).order_by("-ts", "-id")[: window.limit]
     return [_row(story, story.ts, Told(story, "added"), f"s-{story.pk}") for story in newest]
 
 
 def _moved(session: Session, window: Window) -> list[Row]:
-    stories = {str(story.pk): story for story in _stories(session)[:PANEL_STORIES]}
+    stories = {str(story.pk): story for story in begun(_stories(session))[:PANEL_STORIES]}
     changes = Change.objects.filter(
         noun=NOUN,
         row_id__in=stories,

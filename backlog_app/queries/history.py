@@ -3,14 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import QuerySet
+from django.db.models.functions import Left
 
 from backlog_app.models import Sprint, StoryStatus
 from contextdash.models import Change
 from sessions_app.models import Project
 
 NOUN = "sprint_backlog"
+VALUE_CHARS = 200
 _NAMES = {
     "sprint_id": "sprint",
     "epic_id": "epic",
@@ -49,10 +52,12 @@ def of_board(*, limit: int, before_id: int | None = None) -> tuple[list[Entry], 
 
 
 def _changes() -> QuerySet[Change]:
-    return Change.objects.filter(noun=NOUN).select_related("user", "token").order_by("-id")
+    """Beginnings of the values only: an edited story may be megabytes long, before and after."""
+    rows = Change.objects.filter(noun=NOUN).select_related("user", "token").order_by("-id")
+    return rows.defer("old", "new").annotate(was=Left("old", VALUE_CHARS), now=Left("new", VALUE_CHARS))
 
 
-def _entries(changes: Sequence[Change]) -> list[Entry]:
+def _entries(changes: Sequence[Any]) -> list[Entry]:
     sprints = _sprint_names(changes)
     return [
         Entry(
@@ -66,8 +71,8 @@ def _entries(changes: Sequence[Change]) -> list[Entry]:
     ]
 
 
-def _what(change: Change, names: dict[tuple[str, str], str]) -> str:
-    field, old, new = change.field, change.old, change.new
+def _what(change: Any, names: dict[tuple[str, str], str]) -> str:
+    field, old, new = change.field, change.was, change.now
     if field == "added":
         return f"Written down in {_STATUS.get(new or '', new)}"
     if field == "deleted_at":
@@ -100,12 +105,12 @@ def _who(change: Change) -> str:
     return change.user.get_username() if change.user is not None else "contextdash"
 
 
-def _sprint_names(changes: Sequence[Change]) -> dict[tuple[str, str], str]:
+def _sprint_names(changes: Sequence[Any]) -> dict[tuple[str, str], str]:
     """Names of the sprints and projects that the lines speak of."""
     wanted: dict[str, set[str]] = {"sprint_id": set(), "project_id": set()}
     for change in changes:
         if change.field in wanted:
-            wanted[change.field] |= {text for text in (change.old, change.new) if text}
+            wanted[change.field] |= {text for text in (change.was, change.now) if text}
     names: dict[tuple[str, str], str] = {}
     if wanted["sprint_id"]:
         for sprint in Sprint.objects.filter(pk__in=wanted["sprint_id"]):

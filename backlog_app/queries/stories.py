@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
+from django.db.models.functions import Left
 
 from backlog_app import words
 from backlog_app.models import BacklogItem, Criterion, StoryComment
@@ -13,8 +14,14 @@ from backlog_app.queries.filters import Filters, apply
 from backlog_app.queries.history import Entry, of_story
 from backlog_app.queries.readiness import Rule
 from backlog_app.queries.things import Thing, linked
+from contextdash.cleaning import shorten
 from contextdash.errors import Invalid, NotFound
 from contextdash.paging import Page, page
+
+LISTED_CHARS = 400
+SHOWN_CHARS = 20_000
+"""A page shows no more of one text; the API gives all of it."""
+SHOWN_COMMENTS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +33,8 @@ class Whole:
     criteria: Sequence[Criterion]
     things: Sequence[Thing]
     comments: Sequence[StoryComment]
+    text: str
+    """The story, cut at SHOWN_CHARS."""
     blocked_by: Sequence[BacklogItem]
     blocks: Sequence[BacklogItem]
     children: Sequence[BacklogItem]
@@ -57,10 +66,11 @@ def whole(story: BacklogItem) -> Whole:
         index=indexes([story])[story.pk],
         criteria=list(story.criteria.all()),
         things=linked(story.links.all()),
-        comments=list(story.comments.all()),
-        blocked_by=list(BacklogItem.objects.filter(blocks__story=story, deleted_at=None)),
-        blocks=list(BacklogItem.objects.filter(dependencies__blocked_by=story, deleted_at=None)),
-        children=list(story.children.filter(deleted_at=None)),
+        comments=_comments(story),
+        text=shorten(story.story, SHOWN_CHARS),
+        blocked_by=list(begun(BacklogItem.objects.filter(blocks__story=story, deleted_at=None))),
+        blocks=list(begun(BacklogItem.objects.filter(dependencies__blocked_by=story, deleted_at=None))),
+        children=list(begun(story.children.filter(deleted_at=None))),
         ready=readiness.ready_rules(story),
         done=readiness.done_rules(story),
         held_by_review="" if review is None else f"R-{review.pk} is {review.severity} and open",
@@ -108,13 +118,25 @@ def indexes(stories: Iterable[BacklogItem]) -> dict[int, int]:
 def in_list(by: Filters, *, limit: int, offset: int) -> tuple[list[BacklogItem], bool]:
     """The dense list: open columns before Done, each from its top; and whether there is more."""
     rows = apply(BacklogItem.objects.filter(deleted_at=None), by).select_related("sprint", "project")
-    found = list(_by_column(rows)[offset : offset + limit + 1])
+    found = list(_by_column(begun(rows))[offset : offset + limit + 1])
     return found[:limit], len(found) > limit
+
+
+def begun(rows: QuerySet[BacklogItem]) -> QuerySet[BacklogItem]:
+    """With ``begin``, the first LISTED_CHARS of the story, instead of texts that may be megabytes long."""
+    return rows.defer("story", "acceptance_criteria").annotate(begin=Left("story", LISTED_CHARS))
 
 
 def for_csv(by: Filters) -> list[BacklogItem]:
     rows = apply(BacklogItem.objects.filter(deleted_at=None), by).select_related("sprint", "project")
     return list(_by_column(rows))
+
+
+def _comments(story: BacklogItem) -> list[StoryComment]:
+    rows = list(story.comments.order_by("-ts", "-id")[:SHOWN_COMMENTS])
+    for row in rows:
+        row.body = shorten(row.body, SHOWN_CHARS)
+    return rows[::-1]
 
 
 def _by_column(rows: QuerySet[BacklogItem]) -> QuerySet[BacklogItem]:

@@ -12,7 +12,10 @@ from contextdash.actor import SYSTEM
 from tests.backlog.factory import column, story
 
 pytestmark = pytest.mark.django_db
-HOSTILE = '<b>bold</b><img src="x" onerror="alert(\'testing\')"><script>alert(1)</script> \x1b[31mFAIL\x1b[0m [x](javascript:alert(1))'
+HOSTILE = (
+    '<b>bold</b><img src="x" onerror="alert(\'testing\')"><script>alert(1)</script> '
+    "\x1b[31mFAIL\x1b[0m [x](javascript:alert(1))"
+)
 PAGES = [
     "/board/",
     "/board/?lane=agent",
@@ -250,3 +253,27 @@ def test_a_full_board_costs_few_queries_and_bytes(
         assert page.get("/board/", {"v": answer.headers["X-Version"]}).status_code == 204
     with django_assert_max_num_queries(20):
         page.post(f"/board/stories/{column()[0]}/move/", {"to": "review", "version": 1, "bare": 1})
+
+
+def test_a_story_of_megabytes_makes_no_page_heavy(page: Client) -> None:
+    huge = "line of a very long story\n" * 200_000
+    card = story(huge, acceptance_criteria=huge, session_id="s1")
+    page.post(f"/board/stories/{card.pk}/comments/", {"body": huge})
+    page.post(f"/board/stories/{card.pk}/edit/", {"story": "x" + huge, "status": "todo", "priority": "3"})
+    for address in [
+        "/board/",
+        "/board/list/",
+        "/board/moves/",
+        f"/board/stories/{card.pk}/",
+        "/sessions/s1/backlog/",
+    ]:
+        assert len(page.get(address).content) < 200_000, address
+
+
+def test_the_list_and_a_story_cost_few_queries(
+    page: Client, full_board: None, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    first = column()[0]
+    for address, most in (("/board/list/", 20), (f"/board/stories/{first}/", 36), ("/board/moves/", 14)):
+        with django_assert_max_num_queries(most):
+            assert page.get(address).status_code == 200

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -52,9 +53,9 @@ def test_state_and_notes_set_at_once_are_both_kept(together: Callable[..., list[
     for _ in range(ROUNDS):
         card = story()
         outcome = together(
-            lambda: change_story(story_id=card.pk, values={"status": "review"}, actor=SYSTEM),
-            lambda: change_story(story_id=card.pk, values={"acceptance_criteria": "- noted"}, actor=SYSTEM),
-            lambda: comment_on(story_id=card.pk, body="seen", actor=SYSTEM),
+            partial(change_story, story_id=card.pk, values={"status": "review"}, actor=SYSTEM),
+            partial(change_story, story_id=card.pk, values={"acceptance_criteria": "- noted"}, actor=SYSTEM),
+            partial(comment_on, story_id=card.pk, body="seen", actor=SYSTEM),
         )
         assert not any(isinstance(each, Refused) for each in outcome)
         card.refresh_from_db()
@@ -66,8 +67,8 @@ def test_of_two_who_read_the_same_version_the_second_is_told(together: Callable[
     for _ in range(ROUNDS):
         card = story()
         outcome = together(
-            lambda: move_story(story_id=card.pk, to_status="review", expected_version=1, actor=SYSTEM),
-            lambda: move_story(story_id=card.pk, to_status="done", expected_version=1, actor=SYSTEM),
+            partial(move_story, story_id=card.pk, to_status="review", expected_version=1, actor=SYSTEM),
+            partial(move_story, story_id=card.pk, to_status="done", expected_version=1, actor=SYSTEM),
         )
         assert sorted(type(each).__name__ for each in outcome) == ["BacklogItem", "Stale"]
         assert "version 2" in next(each.detail for each in outcome if isinstance(each, Stale))
@@ -79,8 +80,8 @@ def test_two_who_drag_in_one_column_lose_no_card(together: Callable[..., list[An
         a, b = ids[turn % 6], ids[(turn + 2) % 6]
         top, bottom = ids[(turn + 4) % 6], ids[(turn + 1) % 6]
         together(
-            lambda: move_story(story_id=a, before_id=top, actor=SYSTEM),
-            lambda: move_story(story_id=b, after_id=bottom, actor=SYSTEM),
+            partial(move_story, story_id=a, before_id=top, actor=SYSTEM),
+            partial(move_story, story_id=b, after_id=bottom, actor=SYSTEM),
         )
         assert sorted(column()) == ids
         ranks = list(BacklogItem.objects.values_list("rank", flat=True))
@@ -91,8 +92,8 @@ def test_a_drag_and_a_delete_of_one_card_both_end(together: Callable[..., list[A
     for _ in range(ROUNDS):
         card = story()
         moved, deleted = together(
-            lambda: move_story(story_id=card.pk, to_status="review", actor=SYSTEM),
-            lambda: delete_story(story_id=card.pk, actor=SYSTEM),
+            partial(move_story, story_id=card.pk, to_status="review", actor=SYSTEM),
+            partial(delete_story, story_id=card.pk, actor=SYSTEM),
         )
         assert isinstance(moved, BacklogItem | NotFound)
         assert isinstance(deleted, BacklogItem)
@@ -103,9 +104,7 @@ def test_two_callers_never_claim_the_same_story(together: Callable[..., list[Any
     for _ in range(ROUNDS // 5):
         for _ in range(6):
             story()
-        outcome = together(
-            *(lambda n=n: claim_next(agent=f"agent-{n}", actor=SYSTEM) for n in range(8))  # type: ignore[misc]
-        )
+        outcome = together(*(partial(claim_next, agent=f"agent-{n}", actor=SYSTEM) for n in range(8)))
         claimed = Counter(each.pk for each in outcome if isinstance(each, BacklogItem))
         assert len(claimed) == 6
         assert max(claimed.values()) == 1
@@ -118,7 +117,8 @@ def test_two_people_and_five_agents_end_in_one_order(together: Callable[..., lis
     for turn in range(10):
         together(
             *(
-                lambda n=n: move_story(  # type: ignore[misc]
+                partial(
+                    move_story,
                     story_id=ids[(turn + n) % 12],
                     to_status=columns[(turn * 3 + n) % 5],
                     actor=SYSTEM,

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,5 +43,5 @@ def test_spread_keys_are_in_order_short_and_apart(count: int) -> None:
     keys = ranks.spread(count)
     assert keys == sorted(set(keys))
     assert len(keys) == count
-    assert all(ranks.between(low, high) for low, high in zip(keys, keys[1:], strict=False))
+    assert all(ranks.between(low, high) for low, high in pairwise(keys))
     assert max(map(len, keys)) <= ranks.LONGEST / 2
