@@ -172,7 +172,7 @@ def _messages_and_plans(session: Session, actor: Actor) -> None:
 def _decisions(session: Session, project: Project, actor: Actor) -> None:
     store = "idempotency-store"
     redis = log_decision(
-        topic=store, choice="A lock in Redis", session=session, actor=actor, at=_ago(3 * DAY)
+        topic=store, choice="A lock in Redis", project=project, actor=actor, at=_ago(3 * DAY)
     )
     log_decision(
         topic=store,
@@ -203,7 +203,8 @@ def _mistakes(session: Session, project: Project, actor: Actor) -> None:
             root_cause="compared timestamps",
             fix="Compare keys.",
             lesson_file="docs/lessons/replay.md" if n else None,
-            session=session,
+            session=None if n else session,
+            project=project,
             actor=actor,
             at=_ago(20 + n * DAY),
         )

@@ -84,7 +84,8 @@ class Teller:
         )
 
     def prompt(self, text: str) -> None:
-        self.answer("", finished=False)
+        if self.run is not None and self.run.status == "running":
+            self.answer("", finished=False)
         number = (self.turn.number if self.turn else 0) + 1
         state = self.session.states.get(version=0)
         self.turn = Turn.objects.create(
@@ -156,7 +157,11 @@ class Teller:
     def end(self, **values: Any) -> Session:
         """Write the counters and the state that a list shows."""
         session = self.session
-        calls = list(session.calls.all())
+        calls = list(session.calls.select_related("run"))
+        for turn in session.turns.all():
+            own = [call for call in calls if call.run and call.run.turn_id == turn.key]
+            turn.call_count, turn.failed_count = len(own), sum(call.state == "failed" for call in own)
+            turn.save(update_fields=["call_count", "failed_count"])
         values = {
             "ordinal": self.ordinal,
             "event_count": self.ordinal,
