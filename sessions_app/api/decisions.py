@@ -1,8 +1,8 @@
 """Decisions: ``POST decisions`` logs, ``GET`` reads the log or one, ``PATCH`` changes with a reason."""
 
-from typing import Any
+from typing import Any, Literal
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router, Schema
 
 from contextdash.actor import Actor
@@ -11,6 +11,7 @@ from contextdash.clock import iso
 from contextdash.limits import READ_RECENT_CHARS
 from contextdash.models.token import Scope
 from sessions_app.models import Decision
+from sessions_app.queries import adr
 from sessions_app.queries import decisions as queries
 from sessions_app.queries.sessions_api import session_id_of
 from sessions_app.queries.texts import text_or_start
@@ -45,12 +46,20 @@ class DecisionPatch(PatchBody):
     """The id of the decision that took its place; this sets the status as well."""
 
 
-class DecisionFilters(Paging):
+class DecisionWanted(Schema):
     session: str | None = None
     agent: str | None = None
     project: str | None = None
     topic: str | None = None
     status: str | None = None
+
+
+class DecisionFilters(Paging, DecisionWanted):
+    pass
+
+
+class ExportFilters(DecisionWanted):
+    format: Literal["zip", "md"] = "zip"
 
 
 class DecisionOut(Schema):
@@ -93,6 +102,16 @@ def out(decision: Decision) -> dict[str, Any]:
     }
 
 
+def _wanted(filters: DecisionWanted) -> queries.Filters:
+    return queries.Filters(
+        session=session_id_of(filters.session),
+        agent=filters.agent,
+        project=filters.project,
+        topic=filters.topic,
+        status=[filters.status] if filters.status else (),
+    )
+
+
 def detail(decision: Decision) -> dict[str, Any]:
     others = [other.pk for other in queries.possible_conflicts(decision)]
     return {**out(decision), "possible_conflicts": others}
@@ -124,15 +143,20 @@ def create(request: HttpRequest, payload: DecisionIn) -> dict[str, Any]:
 def many(request: HttpRequest, filters: Query[DecisionFilters]) -> dict[str, Any]:
     """Long texts are cut after 10,000 characters and then end with an ellipsis."""
     allow(request, Scope.READ)
-    wanted = queries.Filters(
-        session=session_id_of(filters.session),
-        agent=filters.agent,
-        project=filters.project,
-        topic=filters.topic,
-        status=[filters.status] if filters.status else (),
+    found = queries.decision_log(
+        _wanted(filters), limit=filters.limit, cursor=filters.cursor, chars=READ_RECENT_CHARS
     )
-    found = queries.decision_log(wanted, limit=filters.limit, cursor=filters.cursor, chars=READ_RECENT_CHARS)
     return listed(found, out)
+
+
+@router.get("/export", summary="The log as Markdown ADR files in a zip")
+def export(request: HttpRequest, filters: Query[ExportFilters]) -> HttpResponse:
+    """The newest 5,000 that the filters let through; ``format=md`` gives one Markdown text instead."""
+    allow(request, Scope.READ)
+    decisions = adr.exported(_wanted(filters))
+    if filters.format == "md":
+        return HttpResponse(adr.as_page(decisions), content_type="text/markdown; charset=utf-8")
+    return HttpResponse(adr.as_zip(decisions), content_type="application/zip")
 
 
 @router.get("/{int:decision_id}", response=DecisionDetail, summary="One decision")

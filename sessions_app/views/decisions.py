@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
@@ -13,9 +13,10 @@ from contextdash.queries.history import history_of
 from contextdash.viewkit import actor_of, changes
 from sessions_app.forms_memory import DecisionForm
 from sessions_app.models import Decision
+from sessions_app.queries import adr
 from sessions_app.queries import decisions as queries
 from sessions_app.services import decisions as services
-from sessions_app.views.listing import address, by_day, choices, cleared, given_reason, paging
+from sessions_app.views.listing import address, by_day, choices, cleared, download, given_reason, paging
 from sessions_app.vocabulary import DecisionStatus
 
 PAGE_ROWS = 30
@@ -29,15 +30,7 @@ def decision_list(request: HttpRequest) -> HttpResponse:
         return same
     query = request.GET
     project = query.get("project") or None
-    filters = queries.Filters(
-        project=project,
-        session=query.get("session") or None,
-        agent=query.get("agent") or None,
-        topic=query.get("topic") or None,
-        status=[state for state in query.getlist("state") if state],
-        text=query.get("q", "").strip()[:200] or None,
-        since=query.get("since") or None,
-    )
+    filters = _filters(query)
     found = queries.decision_log(
         filters, limit=PAGE_ROWS, cursor=query.get("cursor"), chars=queries.ENTRY_CHARS
     )
@@ -57,6 +50,7 @@ def decision_list(request: HttpRequest) -> HttpResponse:
         "filters": filters,
         "filtered": filtered,
         "clear_url": cleared(query),
+        "export_query": address(query, cursor=None),
         "agents": choices(query, "agent", [("", "Anyone"), *((name, name) for name in facets.agents)]),
         "states": [(value, value in filters.status) for value in DecisionStatus.values],
         "spans": choices(query, "since", SPANS),
@@ -80,6 +74,21 @@ def decision_page(request: HttpRequest, pk: int) -> HttpResponse:
         "live_url": address(request.GET),
     }
     return live.respond(request, "decisions/page.html", context, version=version, fragment="live")
+
+
+@require_GET
+def decision_export(request: HttpRequest) -> HttpResponse:
+    """What the log's filters let through: a zip of records, or with ``format=md`` one Markdown text."""
+    decisions = adr.exported(_filters(request.GET))
+    if request.GET.get("format") == "md":
+        return download(adr.as_page(decisions), "decisions.md")
+    return download(adr.as_zip(decisions), "decisions.zip")
+
+
+@require_GET
+def decision_record_file(request: HttpRequest, pk: int) -> HttpResponse:
+    decision = queries.decision_of(pk)
+    return download(adr.as_record(decision), adr.file_name(decision))
 
 
 @require_GET
@@ -149,6 +158,18 @@ def decision_all_stand(request: HttpRequest) -> HttpResponse:
         reason=given_reason(request),
     )
     return redirect("decisions")
+
+
+def _filters(query: QueryDict) -> queries.Filters:
+    return queries.Filters(
+        project=query.get("project") or None,
+        session=query.get("session") or None,
+        agent=query.get("agent") or None,
+        topic=query.get("topic") or None,
+        status=[state for state in query.getlist("state") if state],
+        text=query.get("q", "").strip()[:200] or None,
+        since=query.get("since") or None,
+    )
 
 
 def _form(request: HttpRequest, form: DecisionForm, status: int = 200) -> HttpResponse:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils import timezone
 
 from contextdash.cleaning import cut_bytes
@@ -104,6 +104,14 @@ def reading(text: str, query: QueryDict) -> Reading:
     cut = is_long and not whole
     shown = cut_bytes(text, FIRST_PART_BYTES) if cut else text
     return Reading(shown, size, cut, whole, address(query, all="1"))
+
+
+def download(content: str | bytes, name: str) -> HttpResponse:
+    """A file to keep; ``name`` is one of ours, ASCII without quotes."""
+    kind = "application/zip" if isinstance(content, bytes) else "text/markdown; charset=utf-8"
+    response = HttpResponse(content, content_type=kind)
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
 
 
 def given_reason(request: HttpRequest) -> str:
