@@ -113,7 +113,9 @@ def event_of(session: Session, ordinal: int) -> Event:
 def event_part(event: Event) -> Part:
     """An event's body as indented JSON, whole."""
     body = payload_of(event)
-    return _part("payload", "Payload", "json", "(cannot be read)" if body is None else _pretty(body))
+    if body is None:
+        return _part("payload", "Payload", "code", "It cannot be read.")
+    return _part("payload", "Payload", "json", _pretty(body), "json")
 
 
 def shown(part: Part) -> Part:
@@ -173,7 +175,7 @@ def _input_parts(name: str, given: Any, got: Any) -> list[Part]:
         change = _change(given, got)
         if change is not None:
             return [change]
-    return [_part("input", "Input", "json", _pretty(given))]
+    return [_part("input", "Input", "json", _pretty(given), "json")]
 
 
 def _output_parts(name: str, given: Any, got: Any) -> list[Part]:
@@ -217,7 +219,8 @@ def _change(given: Body, got: Any) -> Part | None:
     patch = given.get("patch", given.get("input"))
     if isinstance(patch, str) and patch:
         return _part("change", path, "diff", patch)
-    pairs = given.get("edits") if isinstance(given.get("edits"), list) else [given]
+    edits = given.get("edits")
+    pairs = edits if isinstance(edits, list) else [given]
     made = "".join(_diff(path, pair) for pair in pairs if isinstance(pair, dict))
     if made:
         return _part("change", path, "diff", made)
@@ -268,7 +271,7 @@ def _free(slug: str, title: str, value: Any) -> Part:
     texts = _texts(value)
     if texts:
         return _part(slug, title, "terminal", texts)
-    return _part(slug, title, "json", _pretty(value))
+    return _part(slug, title, "json", _pretty(value), "json")
 
 
 def _pretty(value: Any) -> str:

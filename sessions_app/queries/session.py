@@ -90,7 +90,10 @@ def session_version(session_id: str) -> str | None:
 
     None when no session has exactly this id.
     """
-    ordinals = Session.objects.filter(id=session_id, deleted_at=None).values_list("ordinal", flat=True)
+    stored_id, external_id = ids.session_id(session_id)
+    if external_id:
+        return None
+    ordinals = Session.objects.filter(id=stored_id, deleted_at=None).values_list("ordinal", flat=True)
     ordinal = ordinals.first()
     return None if ordinal is None else f"{ordinal}.{clock.now_us() // 60_000_000}"
 
@@ -99,7 +102,7 @@ def speakers(family: Family) -> list[str]:
     """Who wrote messages into the session itself, in order of appearance: each has a lane."""
     if not family.root.message_count:
         return []
-    spoke = AgentMessage.objects.filter(session=family.root.id).values("agent_name")
+    spoke = AgentMessage.objects.filter(session__id=family.root.id).values("agent_name")
     return list(spoke.annotate(first=Min("ts")).order_by("first").values_list("agent_name", flat=True)[:8])
 
 

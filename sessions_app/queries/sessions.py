@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Coalesce, Substr
 
-from contextdash import clock
+from contextdash import clock, ids
 from contextdash.models import Change, User
 from contextdash.paging import Page, page
 from sessions_app.models import Session
@@ -107,10 +107,12 @@ def top_level(rows: QuerySet[Session]) -> QuerySet[Session]:
 
 def list_version() -> str:
     """Changes with every write to a session, every change a person makes, and each minute (for "stale")."""
-    newest = Session.objects.filter(deleted_at=None).order_by("-last_us", "-key").values_list("last_us")
-    change = Change.objects.order_by("-id").values_list("id")
+    newest = (
+        Session.objects.filter(deleted_at=None).order_by("-last_us", "-key").values_list("last_us", flat=True)
+    )
+    change = Change.objects.order_by("-id").values_list("id", flat=True)
     minute = clock.now_us() // 60_000_000
-    return f"{_first(newest)}.{_first(change)}.{minute}"
+    return f"{newest.first() or 0}.{change.first() or 0}.{minute}"
 
 
 def facets(project: str | None) -> Facets:
@@ -144,7 +146,7 @@ def live_counts(project: str | None) -> LiveCounts:
 def deleted_session(session_id: str) -> Session | None:
     """A session that was deleted so lately that it can be brought back."""
     return (
-        Session.objects.filter(id=session_id, deleted_at__gte=clock.now() - UNDO_FOR)
+        Session.objects.filter(id=ids.session_id(session_id)[0], deleted_at__gte=clock.now() - UNDO_FOR)
         .defer("user_request", "extra")
         .first()
     )
@@ -197,8 +199,3 @@ def _by_use(values: Sequence[tuple[str, int]]) -> list[str]:
         if value:
             counts[value] = counts.get(value, 0) + count
     return sorted(counts, key=lambda value: (-counts[value], value))
-
-
-def _first(values: QuerySet[Session] | QuerySet[Change]) -> int:
-    found = values.first()
-    return found[0] if found else 0  # type: ignore[index]

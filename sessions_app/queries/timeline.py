@@ -100,7 +100,9 @@ def cursor_around(family: Family, at_us: int) -> str | None:
     calls = ToolCall.objects.filter(session__in=family.keys, started_us__gt=at_us).order_by(
         "started_us", "key"
     )
-    spoken = AgentMessage.objects.filter(session=family.root.id, ts__gt=from_us(at_us)).order_by("ts", "id")
+    spoken = AgentMessage.objects.filter(session__id=family.root.id, ts__gt=from_us(at_us)).order_by(
+        "ts", "id"
+    )
     ends = [
         *calls.values_list("started_us", flat=True)[ROWS_AFTER : ROWS_AFTER + 1],
         *(to_us(ts) for ts in spoken.values_list("ts", flat=True)[ROWS_AFTER : ROWS_AFTER + 1]),
@@ -123,10 +125,11 @@ def turn_of(session: Session, number: int) -> Turn:
 def tail_starts(rows: Sequence[Row]) -> int:
     """From where on an open page asks again: rows before it have come to rest.
 
-    A call that still runs will get its result in place, so the tail begins with the oldest such.
+    A call that still runs will get its result in place, so the tail begins with the oldest such, else with
+    the newest row: what comes next may carry the same time.
     """
     running = (row.at_us for row in rows if row.kind == "call" and row.item.state == CallState.PREPARED)
-    return min(running, default=rows[-1].at_us + 1 if rows else 0)
+    return min(running, default=rows[-1].at_us if rows else 0)
 
 
 def _merged(family: Family, wanted: TimelineFilter, window: Window) -> list[Row]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import models
 from django.db.models import Case, F, Q, QuerySet, Value, When
@@ -108,8 +109,12 @@ class MessageItem:
 
 
 def is_clock_off(call: ToolCall) -> bool:
-    """It came to its end and has no length: the clocks that wrote both ends disagree."""
-    return call.state in (CallState.DONE, CallState.FAILED) and call.duration_us is None
+    """Both its ends were told and make no length: the clocks that wrote them disagree."""
+    both = call.call_event_id is not None and call.result_event_id is not None
+    backwards = call.ended_us is not None and call.ended_us < call.started_us
+    return call.duration_us is None and (
+        backwards or (both and call.state in (CallState.DONE, CallState.FAILED))
+    )
 
 
 def turns(family: Family, window: Window) -> Sequence[Row]:
@@ -130,7 +135,7 @@ def turns(family: Family, window: Window) -> Sequence[Row]:
     rows = []
     for turn in found:
         status, error = runs.get(turn.key, ("", ""))
-        item = TurnItem(turn, turn.head, turn.chars > TEXT_CHARS, status, error)
+        item = TurnItem(turn, *_head(turn), status, error)
         failed = status == RunStatus.FAILED
         rows.append(
             Row(
@@ -163,7 +168,7 @@ def answers(family: Family, window: Window) -> Sequence[Row]:
     for run in found:
         session = sessions[run.session_id]
         child = session.key if session is not family.root else None
-        item = AnswerItem(run.head, run.chars > TEXT_CHARS, session, run.turn_number, child is not None)
+        item = AnswerItem(*_head(run), session, _turn_number(run), child is not None)
         rows.append(
             Row(
                 run.ended_us or 0,
@@ -223,7 +228,7 @@ def messages(family: Family, window: Window) -> Sequence[Row]:
         session = sessions[message.session_id]
         child = session.key if session is not family.root else None
         waits = bool(message.target) and not message.answered
-        item = MessageItem(message, message.head, message.chars > TEXT_CHARS, waits)
+        item = MessageItem(message, *_head(message), waits)
         rows.append(
             Row(
                 to_us(message.ts),
@@ -269,6 +274,16 @@ def notes(family: Family, window: Window) -> Sequence[Row]:
 def _asks_now(event: SessionEvent, session: Session) -> bool:
     waiting = session.activity == Activity.WAITING and event.type in ASKS
     return waiting and event.occurred_us >= session.activity_since_us
+
+
+def _head(row: Any) -> tuple[str, bool]:
+    """The beginning of the text of a row that carries ``head`` and ``chars``, and whether more follows."""
+    return row.head, row.chars > TEXT_CHARS
+
+
+def _turn_number(run: Any) -> int:
+    """Annotated by ``answers``."""
+    return int(run.turn_number)
 
 
 def _of(family: Family) -> Q:

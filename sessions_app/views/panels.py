@@ -5,11 +5,12 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from contextdash import live
+from contextdash.clock import from_us
 from contextdash.viewkit import wants_fragment
 from sessions_app.queries import calls, ledger
 from sessions_app.queries.session import find_session, session_version
 from sessions_app.registry import registry
-from sessions_app.views.listing import paging
+from sessions_app.views.listing import by_day, paging
 from sessions_app.views.session import as_text, head_context, to_session
 
 
@@ -46,7 +47,7 @@ def ledger_page(request: HttpRequest, session_id: str) -> HttpResponse:
     context = {
         **head_context(found, "ledger"),
         **paging(request.GET, entries.next),
-        "entries": entries.items,
+        "days": by_day(entries.items, lambda entry: from_us(entry.occurred_us)),
     }
     return live.respond(request, "sessions/ledger.html", context, version=version, fragment="live")
 
@@ -59,7 +60,13 @@ def event(request: HttpRequest, session_id: str, ordinal: int) -> HttpResponse:
     part = calls.event_part(entry)
     if request.GET.get("whole"):
         return as_text(part.text)
-    context = {"session": found, "event": entry, "part": calls.shown(part)}
+    context = {
+        "session": found,
+        "event": entry,
+        "part": calls.shown(part),
+        "occurred": from_us(entry.occurred_us),
+        "received": from_us(entry.received_us),
+    }
     if wants_fragment(request):
         return render(request, "sessions/event.html#body", context)
     return render(request, "sessions/event.html", {**context, **head_context(found, "ledger")})

@@ -96,7 +96,7 @@ def session(request: HttpRequest, ref: str) -> HttpResponse:
     lanes = Lanes(family, speakers(family))
     wanted = read_timeline_filter(request.GET)
     if wants_fragment(request) and "after" in request.GET:
-        context = _tail(request.GET, family, wanted, lanes, from_us=_whole(request.GET["after"]))
+        context = _tail(request.GET, family, wanted, lanes, from_us=_whole(request.GET.get("after", "")))
         return live.respond(
             request, "sessions/session.html", {"session": found, **context}, version=version, fragment="tail"
         )
@@ -189,7 +189,7 @@ def _tabs(found: Session, current: str) -> list[Tab]:
 def _stretch(query: QueryDict, family: Family, wanted: TimelineFilter, lanes: Lanes) -> dict[str, Any]:
     cursor = query.get("before")
     if cursor is None and "at" in query:
-        cursor = timeline.cursor_around(family, _whole(query["at"]))
+        cursor = timeline.cursor_around(family, _whole(query.get("at", "")))
     stretch = timeline.stretch_before(family, wanted, cursor=cursor)
     drawn = lanes.draw(stretch, clock.now_us())
     if cursor is not None:

@@ -145,8 +145,8 @@ def _tabs(query: QueryDict, given: dict[str, tuple[str, ...]], counts: queries.L
 
 def _view_address(query: QueryDict, view: StoredView) -> str:
     pairs = [(name, value) for name, values in view.query.items() for value in values]
-    if query.get("project"):
-        pairs.append(("project", query["project"]))
+    if project := query.get("project"):
+        pairs.append(("project", project))
     return "?" + urlencode(pairs)
 
 
@@ -160,7 +160,7 @@ def _choices(known: Sequence[str] | dict[str, str], chosen: Sequence[str]) -> li
 def _in_words(given: dict[str, tuple[str, ...]]) -> str:
     """The filter as a sentence's end, for a list without hits."""
     words = {**STATES, **queries.SPANS, **queries.FLAGS}
-    named = {"q": "text", "when": "time", "flag": "", "mine": "", "children": ""}
+    named = {"q": "text", "state": "status", "when": "time", "flag": "", "mine": "", "children": ""}
     parts = []
     for name, values in given.items():
         shown = {"mine": ["mine"], "children": ["with subagents"]}.get(
