@@ -112,7 +112,7 @@ class MistakeAdmin(Corrections):
     list_filter = (words("category", vocabulary.MistakeCategory),)
     search_fields = ("summary", "agent_name", "=session__id")
     heads = ("summary", "root_cause", "fix")
-    correctable = ("agent_name", "category", "summary", "root_cause", "fix", "lesson_file")
+    correctable = ("agent_name", "category", "summary", "root_cause", "fix", "lesson_md", "lesson_file")
 
     def correct(self, row: Mistake, values: dict[str, Any], **told: Any) -> None:
         change_mistake(mistake=row, values=values, **told)

@@ -42,8 +42,14 @@ class MistakeForm(forms.Form):
         widget=_short(3), required=False, help_text="Written the same way again, it is seen to recur."
     )
     fix = forms.CharField(widget=_short(3), required=False)
+    lesson_md = forms.CharField(
+        label="Lesson", widget=_short(5), required=False, help_text="What to do next time, in Markdown."
+    )
     lesson_file = forms.CharField(
-        label="Lesson", max_length=PATH_CHARS, required=False, help_text="Where it is written; only shown."
+        label="Lesson's file",
+        max_length=PATH_CHARS,
+        required=False,
+        help_text="Where it is kept; only shown, never opened. A lesson without one gets a name.",
     )
     project = forms.ModelChoiceField(
         Project.objects.all(), required=False, to_field_name="slug", empty_label="none"

@@ -55,7 +55,7 @@ def _decisions(session: Session) -> dict[str, Any]:
 
 def _mistakes(session: Session) -> dict[str, Any]:
     rows = Mistake.objects.filter(session=session)
-    return _newest(with_starts(rows, 1_000, "summary", "root_cause", "fix"), "mistakes")
+    return _newest(with_starts(rows, 1_000, "summary", "root_cause", "fix", "lesson_md"), "mistakes")
 
 
 def _hooks(session: Session) -> dict[str, Any]:
@@ -97,7 +97,9 @@ def _decision_rows(session: Session, window: Window) -> Sequence[Row]:
 def _mistake_rows(session: Session, window: Window) -> Sequence[Row]:
     if not session.mistake_count:
         return []
-    starts = with_starts(Mistake.objects.filter(session=session), NOTE_CHARS, "summary", "root_cause", "fix")
+    starts = with_starts(
+        Mistake.objects.filter(session=session), NOTE_CHARS, "summary", "root_cause", "fix", "lesson_md"
+    )
     return [
         Row(
             to_us(mistake.ts),

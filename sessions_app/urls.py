@@ -48,6 +48,7 @@ urlpatterns: list[URLPattern] = [
     path("mistakes/new/", mistakes.mistake_new, name="mistake_new"),
     path("mistakes/record/", mistakes.mistake_record, name="mistake_record"),
     path("mistakes/<int:pk>/", mistakes.mistake_page, name="mistake"),
+    path("mistakes/<int:pk>/lesson.md", mistakes.mistake_lesson, name="mistake_lesson"),
     path("mistakes/<int:pk>/edit/", mistakes.mistake_edit, name="mistake_edit"),
     path("mistakes/<int:pk>/change/", mistakes.mistake_change, name="mistake_change"),
     path("hooks/", hooks.hooks_page, name="hooks"),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router, Schema
 
 from contextdash.actor import Actor
@@ -12,6 +12,7 @@ from contextdash.limits import READ_RECENT_CHARS
 from contextdash.models.token import Scope
 from sessions_app.models import Mistake
 from sessions_app.queries import mistakes as queries
+from sessions_app.queries.lessons import lesson
 from sessions_app.queries.sessions_api import session_id_of
 from sessions_app.queries.texts import text_or_start
 from sessions_app.services.belonging import project_of_slug, told_time
@@ -28,6 +29,8 @@ class MistakeIn(Body):
     root_cause: str | None = None
     fix: str | None = None
     lesson_file: str | None = None
+    lesson_md: str | None = None
+    """The lesson itself; without a ``lesson_file`` it gets one."""
     session_id: str | None = None
     project: str | None = None
     """A project's slug; without it the session's project."""
@@ -41,6 +44,7 @@ class MistakePatch(PatchBody):
     root_cause: str | None = None
     fix: str | None = None
     lesson_file: str | None = None
+    lesson_md: str | None = None
 
 
 class MistakeFilters(Paging):
@@ -63,6 +67,7 @@ class MistakeOut(Schema):
     root_cause: str | None
     fix: str | None
     lesson_file: str | None
+    lesson_md: str | None
     cause_key: str
     ts: str
     version: int
@@ -84,6 +89,7 @@ def out(mistake: Mistake) -> dict[str, Any]:
         "root_cause": text_or_start(mistake, "root_cause", READ_RECENT_CHARS),
         "fix": text_or_start(mistake, "fix", READ_RECENT_CHARS),
         "lesson_file": mistake.lesson_file,
+        "lesson_md": text_or_start(mistake, "lesson_md", READ_RECENT_CHARS),
         "cause_key": mistake.cause_key,
         "ts": iso(mistake.ts),
         "version": mistake.version,
@@ -100,6 +106,7 @@ def create_mistake(actor: Actor, payload: MistakeIn) -> Mistake:
         root_cause=payload.root_cause,
         fix=payload.fix,
         lesson_file=payload.lesson_file,
+        lesson_md=payload.lesson_md,
         at=told_time(payload.ts),
         actor=actor,
     )
@@ -132,6 +139,12 @@ def many(request: HttpRequest, filters: Query[MistakeFilters]) -> dict[str, Any]
 def one(request: HttpRequest, mistake_id: int) -> dict[str, Any]:
     allow(request, Scope.READ)
     return out(queries.mistake_of(mistake_id))
+
+
+@router.get("/{int:mistake_id}/lesson", summary="A mistake's lesson as a Markdown file")
+def lesson_file(request: HttpRequest, mistake_id: int) -> HttpResponse:
+    allow(request, Scope.READ)
+    return HttpResponse(lesson(queries.mistake_of(mistake_id)), content_type="text/markdown; charset=utf-8")
 
 
 @router.patch("/{int:mistake_id}", response=MistakeOut, summary="Change a mistake")

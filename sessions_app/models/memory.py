@@ -174,6 +174,9 @@ class Mistake(models.Model):
     lesson_file = models.CharField(
         max_length=PATH_CHARS, null=True, blank=True, help_text="Shown as text; never opened."
     )
+    lesson_md = models.TextField(
+        null=True, blank=True, help_text="The lesson itself; one that is written has a lesson_file."
+    )
     cause_key = models.CharField(
         max_length=64, blank=True, default="", help_text="The normalised cause, to see what recurs."
     )

@@ -95,7 +95,9 @@ class Overview:
 def mistake_list(filters: Filters, *, limit: int, cursor: str | None, chars: int) -> Page[Mistake]:
     """Newest first; the long texts are read up to ``chars`` characters."""
     rows = Mistake.objects.filter(filters.condition()).select_related("session", "project")
-    return page(with_starts(rows, chars, "summary", "root_cause", "fix"), limit=limit, cursor=cursor)
+    return page(
+        with_starts(rows, chars, "summary", "root_cause", "fix", "lesson_md"), limit=limit, cursor=cursor
+    )
 
 
 def mistake_of(pk: int) -> Mistake:
@@ -115,7 +117,9 @@ def same_cause(mistake: Mistake) -> list[Mistake]:
         return []
     rows = Mistake.objects.filter(cause_key=mistake.cause_key).exclude(pk=mistake.pk)
     rows = rows.select_related("session")
-    return list(with_starts(rows, 300, "summary", "root_cause", "fix").order_by("-ts", "-id")[:CAUSES])
+    return list(
+        with_starts(rows, 300, "summary", "root_cause", "fix", "lesson_md").order_by("-ts", "-id")[:CAUSES]
+    )
 
 
 def overview(project: str | None) -> Overview:

@@ -18,6 +18,8 @@ from sessions_app.vocabulary import MistakeCategory
 
 _NUMBER = re.compile(r"\b(?:0x)?[0-9a-f]*\d[0-9a-f]*\b")
 _NOT_A_WORD = re.compile(r"[^\w#]+")
+_NOT_SLUG = re.compile(r"[^a-z0-9]+")
+SLUG_CHARS = 40
 _CAUSE_CHARS = 10_000
 
 
@@ -30,12 +32,13 @@ def log_mistake(
     root_cause: str | None = None,
     fix: str | None = None,
     lesson_file: str | None = None,
+    lesson_md: str | None = None,
     actor: Actor,
     session: Session | str | None = None,
     project: Project | None = None,
     at: datetime | None = None,
 ) -> Mistake:
-    """Write a mistake down.
+    """Write a mistake down. A lesson that is written without a file gets a name for one.
 
     Raises:
         Invalid: agent or summary is empty, or a limit is passed.
@@ -43,17 +46,22 @@ def log_mistake(
     """
     owner = owning_session(session, actor=actor)
     cause = optional_text(root_cause, "root_cause")
+    words = text(summary, "summary")
+    at = moment(at)
+    lesson = optional_text(lesson_md, "lesson_md")
+    path = optional_word(lesson_file, "lesson_file", chars=PATH_CHARS)
     made = Mistake.objects.create(
         session=owner,
         project_id=owning_project_id(project, owner),
         agent_name=word(agent_name, "agent_name"),
         category=word(category or MistakeCategory.OTHER, "category"),
-        summary=text(summary, "summary"),
+        summary=words,
         root_cause=cause,
         fix=optional_text(fix, "fix"),
-        lesson_file=optional_word(lesson_file, "lesson_file", chars=PATH_CHARS),
+        lesson_file=path or (lesson_path(words, at) if lesson else path),
+        lesson_md=lesson,
         cause_key=cause_key(cause),
-        ts=moment(at),
+        ts=at,
     )
     if owner is not None:
         touch(owner, mistake_count=1)
@@ -69,7 +77,7 @@ def change_mistake(
     reason: str = "",
     expected_version: int | None = None,
 ) -> Mistake:
-    """Set fields of a mistake: agent_name, category, summary, root_cause, fix, lesson_file.
+    """Set fields of a mistake: agent_name, category, summary, root_cause, fix, lesson_file, lesson_md.
 
     Raises:
         Invalid: another field is named, or a value is not acceptable.
@@ -78,7 +86,7 @@ def change_mistake(
     before = mistake.version
     change_row(
         mistake,
-        values=_checked(values),
+        values=_named(mistake, _checked(values)),
         actor=actor,
         reason=reason,
         expected_version=expected_version,
@@ -96,6 +104,20 @@ def cause_key(root_cause: str | None) -> str:
     return digest16(words.encode()).hex() if words else ""
 
 
+def lesson_path(summary: str, at: datetime) -> str:
+    """``.github/Lessons/2026-07-06-nullable-read.md``, where the older system kept its lessons."""
+    slug = _NOT_SLUG.sub("-", summary[:200].lower()).strip("-")[:SLUG_CHARS].strip("-")
+    return f".github/Lessons/{at:%Y-%m-%d}-{slug or 'untitled'}.md"
+
+
+def _named(mistake: Mistake, checked: dict[str, object]) -> dict[str, object]:
+    """The values, with a name for the file of a lesson that has none: so "has a lesson" is one column."""
+    if checked.get("lesson_md") and not checked.get("lesson_file", mistake.lesson_file):
+        summary = str(checked.get("summary", mistake.summary))
+        checked["lesson_file"] = lesson_path(summary, mistake.ts)
+    return checked
+
+
 def _checked(values: Mapping[str, object]) -> dict[str, object]:
     checked: dict[str, object] = {}
     for name, value in values.items():
@@ -104,7 +126,7 @@ def _checked(values: Mapping[str, object]) -> dict[str, object]:
             checked[name] = word(told, name)
         elif name == "summary":
             checked[name] = text(told, name)
-        elif name == "fix":
+        elif name in ("fix", "lesson_md"):
             checked[name] = optional_text(told, name)
         elif name == "root_cause":
             checked[name] = cause = optional_text(told, name)

@@ -13,12 +13,14 @@ from contextdash.viewkit import actor_of, changes
 from sessions_app.forms_memory import MistakeEditForm, MistakeForm
 from sessions_app.models import Mistake
 from sessions_app.queries import mistakes as queries
+from sessions_app.queries.lessons import lesson
 from sessions_app.services import mistakes as services
-from sessions_app.views.listing import address, by_day, choices, cleared, paging
+from sessions_app.services.mistakes import lesson_path
+from sessions_app.views.listing import address, by_day, choices, cleared, download, paging
 from sessions_app.vocabulary import MistakeCategory
 
 PAGE_ROWS = 30
-FIELDS = ("summary", "category", "agent_name", "root_cause", "fix", "lesson_file")
+FIELDS = ("summary", "category", "agent_name", "root_cause", "fix", "lesson_md", "lesson_file")
 
 
 @require_GET
@@ -86,8 +88,14 @@ def mistake_page(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_GET
+def mistake_lesson(request: HttpRequest, pk: int) -> HttpResponse:
+    mistake = queries.mistake_of(pk)
+    return download(lesson(mistake), lesson_path(mistake.summary, mistake.ts).rpartition("/")[2])
+
+
+@require_GET
 def mistake_new(request: HttpRequest) -> HttpResponse:
-    names = ("summary", "category", "project", "session", "root_cause")
+    names = ("summary", "category", "agent_name", "project", "session", "root_cause")
     initial = {name: request.GET[name] for name in names if request.GET.get(name)}
     return _new(request, MistakeForm(initial={"agent_name": actor_of(request).name, **initial}))
 
@@ -105,6 +113,7 @@ def mistake_record(request: HttpRequest) -> HttpResponse:
                 root_cause=told["root_cause"] or None,
                 fix=told["fix"] or None,
                 lesson_file=told["lesson_file"] or None,
+                lesson_md=told["lesson_md"] or None,
                 project=told["project"],
                 session=told["session"] or None,
                 actor=actor_of(request),
@@ -130,7 +139,7 @@ def mistake_change(request: HttpRequest, pk: int) -> HttpResponse:
     if form.is_valid():
         told = form.cleaned_data
         values = {name: told[name] for name in FIELDS}
-        for name in ("root_cause", "fix", "lesson_file"):
+        for name in ("root_cause", "fix", "lesson_md", "lesson_file"):
             values[name] = values[name] or None
         try:
             services.change_mistake(
