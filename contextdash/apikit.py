@@ -8,7 +8,6 @@ from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.db import models
 from django.http import HttpRequest, HttpResponse
-from django.utils.datastructures import MultiValueDict
 from ninja import Schema
 from ninja.parser import Parser
 from ninja.security import HttpBearer
@@ -17,7 +16,6 @@ from pydantic import ConfigDict, Field
 
 from contextdash import decoding
 from contextdash.actor import Actor
-from contextdash.cleaning import clean
 from contextdash.errors import Forbidden, Invalid, Malformed, Refused, Stale, UnsupportedMedia
 from contextdash.ids import digest16
 from contextdash.limits import PAGE_ROWS
@@ -101,16 +99,10 @@ def _announced_length(request: HttpRequest) -> int | None:
 
 
 class TolerantParser(Parser):
-    """Bodies and queries are decoded as those of hooks are: what no database takes is replaced."""
+    """Bodies of writers are decoded as those of hooks are: what no database can store is replaced."""
 
     def parse_body(self, request: HttpRequest) -> Any:
         return decoding.decode_json(request.body)
-
-    def parse_querydict(
-        self, data: MultiValueDict[str, Any], list_fields: list[str], request: HttpRequest
-    ) -> dict[str, Any]:
-        told = super().parse_querydict(data, list_fields, request)
-        return {name: clean(value) if isinstance(value, str) else value for name, value in told.items()}
 
 
 def docs_access(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

@@ -67,6 +67,18 @@ class OnlyThisSite:
         return self.get_response(request)
 
 
+class NoNul:
+    """Refuses an address with a NUL in it: PostgreSQL takes none, so every filter by it would fail."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if "\0" in request.path or "%00" in request.META.get("QUERY_STRING", ""):
+            return _refusal(request, 400, "malformed", "An address holds no NUL.")
+        return self.get_response(request)
+
+
 class BusyDatabase:
     """SQLite's "database is locked" becomes 503 with Retry-After, in this one place."""
 

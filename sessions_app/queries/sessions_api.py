@@ -10,7 +10,6 @@ from django.db.models import QuerySet
 from django.db.models.functions import Substr
 
 from contextdash import ids
-from contextdash.cleaning import clean
 from contextdash.decoding import decode_json
 from contextdash.errors import Conflict, Malformed, NotFound
 from contextdash.limits import EVENT_PAGE_BYTES, EVENT_PAYLOAD_BYTES, REQUEST_TEXT_CHARS
@@ -82,7 +81,7 @@ def find_session(reference: str) -> Session:
     exact = rows.filter(id=stored_id).first()
     if exact is not None:
         return exact
-    alike = list(_beginning_with(rows, clean(reference))[:3]) if len(reference) >= PREFIX_CHARS else []
+    alike = list(_beginning_with(rows, reference)[:3]) if len(reference) >= PREFIX_CHARS else []
     if len(alike) > 1:
         raise Conflict(f"Several sessions begin with {reference}. Send more of the id.", code="ambiguous")
     if not alike:

