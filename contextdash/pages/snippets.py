@@ -40,7 +40,7 @@ def snippet(client: str, *, base: str, secret: str) -> Snippet:
         command=f"contextdash connect {client} --url {base} --token {token}",
         settings=_claude_settings(base) if client == "claude-code" else "",
         trial=(
-            f"curl -sS {base}/api/v1/hooks/claude-code -H 'Content-Type: application/json' "
+            f"curl -sS {base}/api/v1/hooks/{client} -H 'Content-Type: application/json' "
             f"-H {_header(token)} "
             """-d '{"hook_event_name": "SessionStart", "session_id": "hello", "source": "startup"}'"""
         ),

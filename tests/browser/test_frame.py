@@ -102,7 +102,7 @@ def test_keys_move_open_and_search(page: Page) -> None:
 
 def test_single_keys_can_be_turned_off(page: Page) -> None:
     page.keyboard.press("?")
-    page.get_by_label("single keys do something").uncheck()
+    page.get_by_label("Use single-key shortcuts").uncheck()
     page.get_by_role("button", name="Close").click()
     page.reload()
     page.keyboard.press("?")
