@@ -10,8 +10,6 @@ from wsgiref.types import StartResponse, WSGIApplication
 
 from django.db import close_old_connections
 
-from django.db import close_old_connections
-
 from sessions_app.ingest.endpoint import respond
 
 PREFIX = "/api/v1/hooks/"
@@ -34,7 +32,6 @@ def short_path(django: WSGIApplication) -> Callable[[dict[str, Any], StartRespon
         path = named[2].encode("latin-1").decode("utf-8", "replace").rstrip("/").split("/")
         if len(path) > 2:
             return django(environ, start_response)
-        close_old_connections()  # what Django does at the beginning of a request
         # What Django does around its own requests; on PostgreSQL a broken connection is replaced here.
         close_old_connections()
         answer = respond(environ, path[0], path[1] if len(path) == 2 else "")

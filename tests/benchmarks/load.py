@@ -20,6 +20,12 @@ class Connection:
             self._head += f"Cookie: {cookie}\r\n"
         self._socket: socket.socket | None = None
 
+    def __enter__(self) -> "Connection":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def post(self, path: str, body: bytes, content_type: str = "application/json") -> int:
         head = (
             f"POST {path} HTTP/1.1\r\n{self._head}Content-Type: {content_type}\r\n"

@@ -37,6 +37,11 @@ class Server:
     def connect(self) -> Connection:
         return Connection(self.port, self.token)
 
+    def post(self, path: str, body: bytes) -> int:
+        """The status of one post on a connection of its own."""
+        with self.connect() as connection:
+            return connection.post(path, body)
+
     def memory_bytes(self) -> int:
         """Resident memory of the server and all its children."""
         return sum(_resident(pid) for pid in _family(self.process.pid))
@@ -77,16 +82,31 @@ def run_command(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+def make_token(folder: Path) -> str:
+    """A writer's token of a fresh database."""
+    run_command(folder, "migrate")
+    return run_command(folder, "token", "create", "--name", "bench", "--scope", "write").split()[-1]
+
+
 @contextmanager
-def running(folder: Path, *options: str, token: str = "", **variables: str) -> Iterator[Server]:
-    """``contextdash serve`` in a folder; a token is made where none is given."""
-    if not token:
-        run_command(folder, "migrate")
-        made = run_command(folder, "token", "create", "--name", "bench", "--scope", "write")
-        token = made.split()[-1]
+def running(folder: Path, *options: str) -> Iterator[Server]:
+    """``contextdash serve`` in a folder, on a fresh database."""
+    with _serving([sys.executable, "-c", MAIN, "serve", *options], folder, make_token(folder)) as server:
+        yield server
+
+
+@contextmanager
+def running_bare(folder: Path, token: str) -> Iterator[Server]:
+    """Only the server process, on the database that is there: no preparation, no static files."""
+    command = [sys.executable, "-m", "gunicorn", "-c", "python:contextdash.serving"]
+    with _serving(command, folder, token) as server:
+        yield server
+
+
+@contextmanager
+def _serving(command: list[str], folder: Path, token: str) -> Iterator[Server]:
     port = free_port()
-    variables = {"PORT": str(port), "HOST": "127.0.0.1", **variables}
-    command = [sys.executable, "-c", MAIN, "serve", *options]
+    variables = {"PORT": str(port), "HOST": "127.0.0.1"}
     with _process(command, folder, port, variables, "/health/live") as server:
         server.token = token
         yield server
@@ -130,7 +150,7 @@ def _process(
                 server.kill()
 
 
-def _wait_until_answering(server: Server, probe: str, limit: float = 60) -> None:
+def _wait_until_answering(server: Server, probe: str, limit: float = 180) -> None:
     end = time.monotonic() + limit
     while time.monotonic() < end:
         connection = Connection(server.port)
