@@ -151,8 +151,8 @@ def draw(by: Filters) -> Board:
 
 def sprint_facts(by: Filters) -> SprintFacts | None:
     """The sprint that the board is narrowed to, else the one under way."""
-    if by.sprint.isdigit():
-        sprint = Sprint.objects.filter(pk=int(by.sprint[:18])).first()
+    if by.sprint_number is not None:
+        sprint = Sprint.objects.filter(pk=by.sprint_number).first()
     else:
         sprint = current_sprint(by.project)
     if sprint is None:

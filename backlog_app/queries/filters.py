@@ -39,6 +39,11 @@ class Filters:
         return made if made.lane in ("", *LANES) else replace(made, lane="")
 
     @property
+    def sprint_number(self) -> int | None:
+        """The sprint's number, where one is named by it."""
+        return _number(self.sprint) if self.sprint not in ("", "current", "none") else None
+
+    @property
     def narrowed(self) -> bool:
         """Whether anything but project and lanes is filtered."""
         return any(

@@ -21,6 +21,7 @@ _NAMES = {
     "session_id": "session",
     "assigned_agent": "agent",
     "acceptance_criteria": "criteria",
+    "priority_sent": "priority as sent",
 }
 _LONG = {"story", "acceptance_criteria"}
 _STATUS = dict(StoryStatus.choices)
@@ -83,6 +84,8 @@ def _what(change: Any, names: dict[tuple[str, str], str]) -> str:
         return f"{field.capitalize()} {'met' if new == 'met' else 'opened again'}"
     if field == "place":
         return f"Place {old} to {new}"
+    if field == "labels":
+        old, new = (text.strip("[]").replace("'", "") for text in (old or "", new or ""))
     name = _NAMES.get(field, field)
     if field in _LONG:
         return f"{name.capitalize()} edited"

@@ -18,7 +18,7 @@ from sessions_app.models import Session
 from sessions_app.services.belonging import moment, owning_project_id, project_of_slug
 from sessions_app.services.sessions import named_session, touch
 
-DERIVED = frozenset({"rank", "changed_at", "started_at", "done_at", "priority_sent"})
+DERIVED = frozenset({"rank", "changed_at", "started_at", "done_at"})
 """Columns that need no line of history of their own."""
 CHANGEABLE = frozenset(
     {

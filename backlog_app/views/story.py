@@ -39,8 +39,8 @@ def new(request: HttpRequest) -> HttpResponse:
     initial = {"project": by.project, "priority": 3, "status": StoryStatus.TODO}
     if by.sprint == "current" and sprint is not None:
         initial["sprint_id"] = sprint.pk
-    elif by.sprint.isdigit():
-        initial["sprint_id"] = by.sprint
+    elif by.sprint_number is not None:
+        initial["sprint_id"] = by.sprint_number
     return _form_page(request, StoryForm(initial=initial), title="New story")
 
 

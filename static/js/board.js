@@ -254,7 +254,8 @@ document.addEventListener("live:before", (event) => {
   mine = false;
   // The burn-down was fetched apart and is fetched again by itself.
   const burn = document.getElementById("burn");
-  if (burn) news.querySelector("#burn")?.replaceWith(burn);
+  const twin = news.querySelector("#burn");
+  if (burn && twin?.getAttribute("hx-get") === burn.getAttribute("hx-get")) twin.replaceWith(burn);
 });
 
 document.addEventListener("live:swapped", (event) => {

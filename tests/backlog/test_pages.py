@@ -6,8 +6,10 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from backlog_app.models import BacklogItem, Criterion
+from backlog_app.queries import history
 from backlog_app.services import sprints
 from backlog_app.services.moving import move_story
+from backlog_app.services.stories import change_story
 from contextdash.actor import SYSTEM
 from tests.backlog.factory import column, story
 
@@ -20,6 +22,8 @@ PAGES = [
     "/board/",
     "/board/?lane=agent",
     "/board/?lane=priority&agent=-&priority=3&sprint=current&text=money&moved=today",
+    "/board/?sprint=²&page=²&priority=x&project=nowhere&epic=x&label=x&status=odd&lane=x&undo=²",
+    "/board/moves/?before=²",
     "/board/moves/",
     "/board/limits/",
     "/board/flow/",
@@ -277,3 +281,27 @@ def test_the_list_and_a_story_cost_few_queries(
     for address, most in (("/board/list/", 20), (f"/board/stories/{first}/", 36), ("/board/moves/", 14)):
         with django_assert_max_num_queries(most):
             assert page.get(address).status_code == 200
+
+
+def test_the_history_is_told_in_peoples_words(page: Client) -> None:
+    sprint = sprints.create_sprint(name="Sprint 9", actor=SYSTEM)
+    card = story()
+    change_story(
+        story_id=card.pk,
+        values={"labels": ["api", "pay"], "priority": "9", "sprint_id": sprint.pk, "estimate": 3},
+        actor=SYSTEM,
+    )
+    change_story(story_id=card.pk, values={"story": "Other words", "assigned_agent": "tester"}, actor=SYSTEM)
+    change_story(story_id=card.pk, values={"sprint_id": None, "labels": []}, actor=SYSTEM)
+    assert [entry.what for entry in history.of_story(card.pk)] == [
+        "Labels api, pay removed",
+        "Sprint Sprint 9 removed",
+        "Agent set to tester",
+        "Story edited",
+        "Estimate set to 3",
+        "Sprint set to Sprint 9",
+        "Priority as sent set to 9",
+        "Priority 3 to 5",
+        "Labels set to api, pay",
+        "Written down in To do",
+    ]
