@@ -93,6 +93,10 @@ def session(request: HttpRequest, ref: str) -> HttpResponse:
             request, "sessions/session.html", head_context(found), version=version, fragment="facts"
         )
     family = family_of(found)
+    if wants_fragment(request) and request.GET.get("part") == "tools":
+        return live.respond(
+            request, "sessions/session.html", _tools(family), version=version, fragment="tools"
+        )
     lanes = Lanes(family, speakers(family))
     wanted = read_timeline_filter(request.GET)
     if wants_fragment(request) and "after" in request.GET:
@@ -225,18 +229,23 @@ def _tail_context(query: QueryDict, family: Family, drawn: Sequence[Drawn], from
 
 
 def _around(query: QueryDict, family: Family, wanted: TimelineFilter, lanes: Lanes) -> dict[str, Any]:
-    tools = tool_times(family)
+    # Adding up all calls of a long session takes longer than the rest of its page: fetched afterwards.
+    tools = _tools(family) if query.get("part") == "tools" else {"tools": None}
     return {
+        **tools,
         "lanes": lanes.all,
         "toggles": _toggles(family.root, wanted),
         "only_failed": wanted.only_failed,
         "failed_url": _address(query, family.root, failed=None if wanted.only_failed else "1"),
         "newest_url": _address(query, family.root) if "before" in query or "at" in query else None,
-        "tools": tools,
-        "side_by_side": any(tool.side_by_side for tool in tools),
         "tree": tree_of(family),
         "family": family,
     }
+
+
+def _tools(family: Family) -> dict[str, Any]:
+    tools = tool_times(family)
+    return {"tools": tools, "side_by_side": any(tool.side_by_side for tool in tools)}
 
 
 def _toggles(found: Session, wanted: TimelineFilter) -> list[Toggle]:

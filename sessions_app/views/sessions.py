@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET
 from contextdash import clock, live
 from contextdash.errors import NotFound
 from contextdash.models import User
+from contextdash.rendering.ansi import plain
 from contextdash.viewkit import actor_of, changes
 from sessions_app.forms_sessions import STORED_VIEWS, StoredView, given_filters, read_filter
 from sessions_app.models import Session
@@ -123,7 +124,7 @@ def listed(session: Session, now_us: int) -> ListedSession:
     return ListedSession(
         session=session,
         state=state,
-        title=session.title or getattr(session, "request_head", None) or session.id,
+        title=plain(session.title or getattr(session, "request_head", None) or session.id),
         lasted_us=lasted if lasted >= 0 else None,
         live=state in ("working", "waiting", "idle", "stale"),
     )

@@ -290,6 +290,20 @@ def test_a_call_of_a_subagent_opens_on_its_parents_page(page: Client, tell: Tell
     assert "found it" in opened(page, child.call("Bash", {"command": "x"}, "found it"))
 
 
+def test_times_by_tool_are_fetched_apart_and_name_what_ran_side_by_side(page: Client, tell: Teller) -> None:
+    tell.call("Bash", {"command": "make"}, "ok", seconds=90)
+    tell.call(HOSTILE[:200], {"a": "b"}, error="no")
+    tell.end()
+    assert 'hx-get="/sessions/one/?part=tools"' in page.get("/sessions/one/").content.decode()
+    text = page.get("/sessions/one/?part=tools", headers={"HX-Request": "true"}).content.decode()
+    assert "1m 30s" in text
+    assert "1 failed" in text
+    assert "<script>" not in text
+    assert "<html" not in text
+    ToolCall.objects.filter(name="Bash").update(ended_us=tell.at_us, started_us=tell.at_us - 1_000_000)
+    assert "≤ 1m 30s" in page.get("/sessions/one/?part=tools").content.decode()
+
+
 # == Long texts ==
 
 
