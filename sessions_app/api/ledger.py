@@ -9,7 +9,7 @@ from pydantic import Field
 from contextdash.apikit import Paging, allow, listed
 from contextdash.limits import PAGE_ROWS
 from contextdash.models.token import Scope
-from sessions_app.api.outs import (
+from sessions_app.api.ledger_outs import (
     CallList,
     EventList,
     EventOut,

@@ -1,4 +1,4 @@
-"""How rows of this app look in answers. Times are ISO 8601 with Z, durations integer microseconds."""
+"""How rows of this app look in answers. Times are ISO 8601 with Z."""
 
 from datetime import datetime
 from typing import Any
@@ -13,13 +13,9 @@ from sessions_app.models import (
     HookEvent,
     Project,
     Purge,
-    Run,
     Session,
-    ToolCall,
-    Turn,
     Workspace,
 )
-from sessions_app.queries.sessions_api import ReadEvent
 
 
 class Counts(Schema):
@@ -72,78 +68,6 @@ class SessionOut(Schema):
 
 class SessionList(Schema):
     items: list[SessionOut]
-    next: str | None
-
-
-class RunOut(Schema):
-    id: int
-    number: int
-    invocation_id: str
-    status: str
-    started_at: str
-    ended_at: str | None
-    answer: str
-    error: str
-
-
-class TurnOut(Schema):
-    id: int
-    session_id: str
-    number: int
-    turn_id: str
-    prompt: str
-    started_at: str
-    ended_at: str | None
-    tool_calls: int
-    failed_tool_calls: int
-    runs: list[RunOut]
-
-
-class TurnList(Schema):
-    items: list[TurnOut]
-    next: str | None
-
-
-class EventOut(Schema):
-    ordinal: int
-    seq: int | None
-    turn_id: int | None
-    run_id: int | None
-    source: str
-    client: str
-    name: str
-    kind: str
-    occurred_at: str
-    received_at: str
-    late: bool
-    payload: Any
-    payload_size: int
-    payload_cut: bool
-
-
-class EventList(Schema):
-    items: list[EventOut]
-    next: int | None
-
-
-class CallOut(Schema):
-    id: int
-    call_id: str
-    turn_id: int | None
-    name: str
-    state: str
-    summary: str
-    error: str
-    child_id: str | None
-    started_at: str
-    ended_at: str | None
-    duration_us: int | None
-    input_size: int
-    output_size: int
-
-
-class CallList(Schema):
-    items: list[CallOut]
     next: str | None
 
 
@@ -254,7 +178,7 @@ def _session(row: Session, request: str | None) -> dict[str, Any]:
         "user_request": request,
         "started_at": clock.iso(row.started_at),
         "ended_at": _time(row.ended_at),
-        "last_at": _us(row.last_us),
+        "last_at": clock.iso(clock.from_us(row.last_us)),
         "status": row.status,
         "activity": row.activity,
         "waiting_for": row.waiting_for,
@@ -278,72 +202,6 @@ def _session(row: Session, request: str | None) -> dict[str, Any]:
             "stories": row.story_count,
             "hook_events": row.hook_count,
         },
-    }
-
-
-def turn_out(row: Turn) -> dict[str, Any]:
-    return {
-        "id": row.key,
-        "session_id": row.session.id,
-        "number": row.number,
-        "turn_id": row.turn_id,
-        "prompt": row.prompt,
-        "started_at": _us(row.started_us),
-        "ended_at": _us_or_none(row.ended_us),
-        "tool_calls": row.call_count,
-        "failed_tool_calls": row.failed_count,
-        "runs": [_run(run) for run in row.runs.all()],
-    }
-
-
-def _run(row: Run) -> dict[str, Any]:
-    return {
-        "id": row.key,
-        "number": row.number,
-        "invocation_id": row.invocation_id,
-        "status": row.status,
-        "started_at": _us(row.started_us),
-        "ended_at": _us_or_none(row.ended_us),
-        "answer": row.answer,
-        "error": row.error,
-    }
-
-
-def event_out(read: ReadEvent) -> dict[str, Any]:
-    row = read.event
-    return {
-        "ordinal": row.ordinal,
-        "seq": row.seq,
-        "turn_id": row.run.turn_id if row.run else None,
-        "run_id": row.run_id,
-        "source": row.source,
-        "client": row.client,
-        "name": row.name,
-        "kind": row.kind,
-        "occurred_at": _us(row.occurred_us),
-        "received_at": _us(row.received_us),
-        "late": row.late,
-        "payload": read.payload,
-        "payload_size": row.payload_size,
-        "payload_cut": read.cut,
-    }
-
-
-def call_out(row: ToolCall) -> dict[str, Any]:
-    return {
-        "id": row.key,
-        "call_id": row.call_id,
-        "turn_id": row.run.turn_id if row.run else None,
-        "name": row.name,
-        "state": row.state,
-        "summary": row.summary,
-        "error": row.error,
-        "child_id": row.child.id if row.child else None,
-        "started_at": _us(row.started_us),
-        "ended_at": _us_or_none(row.ended_us),
-        "duration_us": row.duration_us,
-        "input_size": row.input_size,
-        "output_size": row.output_size,
     }
 
 
@@ -425,11 +283,3 @@ def purge_out(row: Purge) -> dict[str, Any]:
 
 def _time(moment: datetime | None) -> str | None:
     return None if moment is None else clock.iso(moment)
-
-
-def _us(us: int) -> str:
-    return clock.iso(clock.from_us(us))
-
-
-def _us_or_none(us: int | None) -> str | None:
-    return None if us is None else _us(us)
