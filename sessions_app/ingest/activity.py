@@ -10,7 +10,7 @@ from contextdash.clock import from_us
 from sessions_app.ingest import calls, turns
 from sessions_app.ingest.observation import Observation
 from sessions_app.ingest.rows import CallRow, RunRow, SessionRow
-from sessions_app.ingest.state import State
+from sessions_app.ingest.state import BRANCH_CHARS, State
 from sessions_app.models import Session, SessionEvent
 from sessions_app.vocabulary import Activity, CallState, EventKind, RunStatus, SessionStatus
 
@@ -78,7 +78,7 @@ def end_children(state: State, session: SessionRow, seen: Observation) -> None:
 def describe(state: State, session: SessionRow, seen: Observation) -> None:
     """Title, request, branch: what the first prompt and the client tell."""
     if seen.delivery.branch and seen.at_us >= session.activity_since_us:
-        session.branch = seen.delivery.branch
+        session.branch = seen.delivery.branch[:BRANCH_CHARS]
     if seen.title and not session.title:
         session.title = seen.title
     if seen.prompt and seen.kind == EventKind.PROMPT:

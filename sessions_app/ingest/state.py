@@ -20,6 +20,7 @@ from sessions_app.models import Session, SessionState, Tombstone
 from sessions_app.vocabulary import Activity, EventKind, RunStatus, SessionStatus
 
 RESULTS = frozenset({EventKind.TOOL_END, EventKind.TOOL_FAILED, EventKind.TOOL_DENIED})
+BRANCH_CHARS = 255
 CLOSING = frozenset({EventKind.PROMPT, EventKind.SESSION_END, EventKind.SUBAGENT_END})
 """Kinds that end what is still open in their session."""
 
@@ -181,7 +182,7 @@ class State:
             workspace=place.root,
             place_id=place.workspace_id,
             project_id=place.project_id,
-            branch=seen.delivery.branch or None,
+            branch=seen.delivery.branch[:BRANCH_CHARS] or None,
             model=seen.model if not seen.agent_id else "",
             started_only=seen.kind == EventKind.SESSION_START,
         )

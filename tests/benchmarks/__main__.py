@@ -7,7 +7,7 @@ compare what one run says.
 import argparse
 from collections.abc import Callable
 
-from tests.benchmarks import writes
+from tests.benchmarks import pages, writes
 from tests.benchmarks.writes import Row
 
 PARTS: dict[str, Callable[[argparse.Namespace], list[Row]]] = {
@@ -17,6 +17,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], list[Row]]] = {
     "saturated": lambda args: writes.saturated(args.events, wanted="≥ 800/s"),
     "granian": lambda args: writes.saturated(args.events, "--granian", wanted="≥ 1,100/s"),
     "batches": lambda args: writes.batched(max(args.events, 20_000)),
+    "pages": lambda args: pages.pages(10_000 if args.full else 1_000),
 }
 
 
@@ -25,6 +26,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="only these parts")
     parser.add_argument("--events", type=int, default=10_000)
     parser.add_argument("--seconds", type=int, default=30, help="of the steady load")
+    parser.add_argument("--full", action="store_true", help="pages on 10,000 sessions and a million events")
     args = parser.parse_args()
     print(f"{'':44} {'measured':>18}   wanted")
     for part in args.parts or PARTS:

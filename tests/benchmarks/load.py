@@ -6,6 +6,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple, Self
+
+
+class Answer(NamedTuple):
+    status: int
+    head: bytes
+    body: bytes
 
 
 class Connection:
@@ -20,7 +27,7 @@ class Connection:
             self._head += f"Cookie: {cookie}\r\n"
         self._socket: socket.socket | None = None
 
-    def __enter__(self) -> "Connection":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -31,12 +38,13 @@ class Connection:
             f"POST {path} HTTP/1.1\r\n{self._head}Content-Type: {content_type}\r\n"
             f"Content-Length: {len(body)}\r\n\r\n"
         )
-        return self._exchange(head.encode() + body)[0]
+        return self._send(head.encode() + body).status
 
-    def get(self, path: str) -> tuple[int, bytes]:
-        return self._exchange(f"GET {path} HTTP/1.1\r\n{self._head}\r\n".encode())
+    def exchange(self, method: str, path: str) -> Answer:
+        """A request without a body."""
+        return self._send(f"{method} {path} HTTP/1.1\r\n{self._head}\r\n".encode())
 
-    def _exchange(self, request: bytes) -> tuple[int, bytes]:
+    def _send(self, request: bytes) -> Answer:
         for last in (False, True):
             try:
                 if self._socket is None:
@@ -50,7 +58,7 @@ class Connection:
                     raise
         raise AssertionError("unreachable")
 
-    def _answer(self, connection: socket.socket) -> tuple[int, bytes]:
+    def _answer(self, connection: socket.socket) -> Answer:
         data = b""
         while b"\r\n\r\n" not in data:
             part = connection.recv(65536)
@@ -69,7 +77,7 @@ class Connection:
                 body += connection.recv(65536)
         if b"connection: close" in lower:
             self.close()
-        return status, body
+        return Answer(status, head, body)
 
     def close(self) -> None:
         if self._socket is not None:

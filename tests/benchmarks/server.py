@@ -89,9 +89,10 @@ def make_token(folder: Path) -> str:
 
 
 @contextmanager
-def running(folder: Path, *options: str) -> Iterator[Server]:
-    """``contextdash serve`` in a folder, on a fresh database."""
-    with _serving([sys.executable, "-c", MAIN, "serve", *options], folder, make_token(folder)) as server:
+def running(folder: Path, *options: str, token: str = "") -> Iterator[Server]:
+    """``contextdash serve`` in a folder, on a fresh database or on the one that the token is of."""
+    command = [sys.executable, "-c", MAIN, "serve", *options]
+    with _serving(command, folder, token or make_token(folder)) as server:
         yield server
 
 
@@ -155,7 +156,7 @@ def _wait_until_answering(server: Server, probe: str, limit: float = 180) -> Non
     while time.monotonic() < end:
         connection = Connection(server.port)
         try:
-            connection.get(probe)
+            connection.exchange("GET", probe)
         except OSError:
             if server.process.poll() is not None:
                 break
