@@ -21,6 +21,7 @@ def register() -> None:
             template="reviews/_panel.html",
             context=panel_context,
             count=lambda session: session.review_count,
+            styles="pages/reviews.css",
         )
     )
 

@@ -65,7 +65,11 @@ class Review(models.Model):
     ts = models.DateTimeField()
     version = models.PositiveIntegerField(default=1)
     import_digest = models.CharField(
-        max_length=32, blank=True, default="", help_text="Says whether an imported result is here already."
+        max_length=32,
+        null=True,
+        blank=True,
+        unique=True,
+        help_text="Says whether an imported result is here already.",
     )
     open_rank = models.GeneratedField(
         expression=Case(When(resolution__in=["open", "reopened"], then=F("severity_rank")), default=None),
@@ -77,23 +81,17 @@ class Review(models.Model):
     class Meta:
         db_table = "reviews"
         ordering = ["-ts", "-id"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["import_digest"],
-                name="one_review_per_imported_result",
-                condition=~Q(import_digest=""),
-            )
-        ]
         indexes = [
             # A session's panel and timeline.
             models.Index(fields=["session", "ts", "id"], name="reviews_of_session"),
-            # The gate and the cache: all findings of one diff, newest first.
-            models.Index(
-                fields=["diff_key", "-ts", "-id"], name="reviews_of_diff", condition=~Q(diff_key="")
-            ),
+            # The gate and the cache: all findings of one diff, newest first. Whole, since SQLite cannot tell
+            # from a bound value that a condition (not empty) holds.
+            models.Index(fields=["diff_key", "-ts", "-id"], name="reviews_of_diff"),
             # Open findings, worst first (Reviews, Today).
             models.Index(
-                fields=["open_rank", "-ts", "-id"], name="reviews_open", condition=Q(open_rank__isnull=False)
+                fields=["severity_rank", "-ts", "-id"],
+                name="reviews_open",
+                condition=Q(open_rank__isnull=False),
             ),
             # Resolved and dismissed findings, worst first.
             models.Index(fields=["resolution", "severity_rank", "-ts", "-id"], name="reviews_by_state"),
@@ -101,7 +99,10 @@ class Review(models.Model):
             models.Index(fields=["severity_rank", "-ts", "-id"], name="reviews_by_severity"),
             # By file, and one file's.
             models.Index(fields=["path", "severity_rank", "-ts", "-id"], name="reviews_of_path"),
-            models.Index(fields=["reviewer_agent", "-ts", "-id"], name="reviews_of_reviewer"),
+            models.Index(
+                fields=["reviewer_agent", "severity_rank", "-ts", "-id"], name="reviews_of_reviewer"
+            ),
+            # The API's list, `fresh` of a text that is no hash, trends.
             models.Index(fields=["-ts", "-id"], name="reviews_newest"),
             models.Index(fields=["project", "severity_rank", "-ts", "-id"], name="reviews_of_project"),
         ]

@@ -45,6 +45,14 @@ class Order(StrEnum):
     NEWEST = "newest"
 
 
+_ORDERS = {
+    Order.SEVERITY: ("severity_rank", "-ts", "-id"),
+    Order.DIFF: ("severity_rank", "-ts", "-id"),
+    Order.FILE: ("path", "severity_rank", "-ts", "-id"),
+    Order.NEWEST: ("-ts", "-id"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Filters:
     """What a list is narrowed to; an empty value narrows nothing."""
@@ -82,8 +90,7 @@ def filtered(filters: Filters) -> QuerySet[Review]:
     elif filters.state != State.ALL:
         rows = rows.filter(resolution=filters.state.value)
     if filters.severity is not None:
-        # The open list is sorted by open_rank, so the filter uses the same column and index.
-        rows = rows.filter(**{_rank_column(filters): filters.severity})
+        rows = rows.filter(severity_rank=filters.severity)
     # Cleaned as what is stored was; PostgreSQL refuses a NUL even in a question.
     if file := clean(filters.file):
         rows = rows.filter(Q(path=file) | Q(path__startswith=file.rstrip("/") + "/"))
@@ -110,7 +117,7 @@ def listed(filters: Filters, order: Order, *, after: str | None, limit: int = PA
     Raises:
         Invalid: ``after`` names no finding.
     """
-    columns = _order_columns(filters, order)
+    columns = _ORDERS[order]
     rows = filtered(filters).defer(*_LONG)
     if after:
         rows = rows.filter(_after(_row(after), columns))
@@ -156,7 +163,7 @@ def by_diff(filters: Filters, *, after: str | None, diffs: int = DIFFS_SHOWN) ->
 
 
 def finding(pk: int) -> Review | None:
-    return Review.objects.select_related("session", "project").filter(pk=pk).first()
+    return Review.objects.filter(pk=pk).first()
 
 
 def others_of_diff(review: Review, *, limit: int = 50) -> Sequence[Review]:
@@ -203,28 +210,13 @@ def _shown_before(rows: QuerySet[Review], step: Sequence[Review], start: Review 
     return set(newer.order_by().values_list("diff_key", flat=True).distinct())
 
 
-def _rank_column(filters: Filters) -> str:
-    return "open_rank" if filters.state == State.OPEN else "severity_rank"
-
-
-def _order_columns(filters: Filters, order: Order) -> tuple[str, ...]:
-    rank = _rank_column(filters)
-    match order:
-        case Order.FILE:
-            return ("path", "severity_rank", "-ts", "-id")
-        case Order.NEWEST:
-            return ("-ts", "-id")
-    return (rank, "-ts", "-id")
-
-
 def _after(last: Review, columns: Sequence[str]) -> Q:
     """The rows that come after ``last`` in the order of the columns, the last of which is unique."""
     after = Q()
     equal = Q()
     for column in columns:
         name = column.removeprefix("-")
-        # A row that was closed since the page was made has no open rank any more, but a place still.
-        value = last.severity_rank if name == "open_rank" else getattr(last, name)
+        value = getattr(last, name)
         step = Q(**{f"{name}__lt" if column.startswith("-") else f"{name}__gt": value})
         after |= equal & step
         equal &= Q(**{name: value})

@@ -58,19 +58,24 @@ def findings_page(
         counts=tallies.counts(project=filters.project),
         reviewers=tallies.reviewers(project=filters.project),
         cache=trends.cache_rate(),
-        detail=None if beside is None else detail(beside, window=window),
+        detail=None if beside is None else detail(beside, window=window, known=states),
     )
 
 
-def detail(pk: int, *, window: timedelta) -> Detail | None:
+def detail(
+    pk: int, *, window: timedelta, known: Mapping[str, diffs.DiffState] | None = None
+) -> Detail | None:
+    """``known`` are states of diffs that were read already."""
     review = findings.finding(pk)
     if review is None:
         return None
+    key = review.diff_key
+    states = known if known and key in known else diffs.states_of([key], window=window)
     return Detail(
         review=review,
         history=findings.history(review),
         others=findings.others_of_diff(review),
-        diff=diffs.states_of([review.diff_key], window=window).get(review.diff_key),
+        diff=states.get(key),
     )
 
 

@@ -70,7 +70,7 @@ def log_review(
     session: Session | str | None = None,
     project: Project | None = None,
     at: datetime | None = None,
-    import_digest: str = "",
+    import_digest: str | None = None,
 ) -> Review:
     """Write a finding down.
 

@@ -83,7 +83,6 @@ def test_a_filter_without_hits_names_it_and_can_be_cleared(page):
         "finding=0",
         "finding=" + "9" * 30,
         "finding=x",
-        "file=%00",
         "diff=%27--",
         "project=nowhere",
         "gate=" + "z" * 300,
