@@ -47,7 +47,7 @@ class Ask:
 def asks(needs: Needs, project: str | None) -> Sequence[Ask]:
     """First whom an agent stands still for, longest wait first; then findings, worst first; then the rest."""
     waiting = sorted(map(_session, needs.waiting.order_by("-last_us", "-key")[:EACH_KIND]), key=_at)
-    worst = with_starts(needs.findings, 600, "finding").order_by("open_rank", "-ts", "-id")
+    worst = with_starts(needs.findings, 600, "finding").order_by("severity_rank", "-ts", "-id")
     return [
         *(ask for ask in waiting if ask.session),
         *sorted(map(_handoff, open_handoffs(project=project, limit=EACH_KIND)), key=_at),

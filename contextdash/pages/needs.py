@@ -54,7 +54,7 @@ class Needs:
     @property
     def findings(self) -> QuerySet[Review]:
         """Open Critical and High ones."""
-        return self._of(Review.objects.filter(open_rank__lte=BLOCKING_RANK))
+        return self._of(Review.objects.filter(open_rank__isnull=False, severity_rank__lte=BLOCKING_RANK))
 
     @property
     def conflicts(self) -> QuerySet[Decision]:
