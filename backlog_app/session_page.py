@@ -37,6 +37,7 @@ def register() -> None:
             template="board/_panel.html",
             context=panel_context,
             count=lambda session: session.story_count,
+            styles="pages/board.css",
         )
     )
 

@@ -31,7 +31,9 @@ def register() -> None:
         ("mistakes", "Mistakes", "mistake_count", _mistakes),
         ("hooks", "Hooks", "hook_count", _hooks),
     ):
-        registry.add_panel(Panel(slug, title, f"{slug}/panel.html", context, _counter(count)))
+        registry.add_panel(
+            Panel(slug, title, f"{slug}/panel.html", context, _counter(count), "pages/memory.css")
+        )
 
 
 def _counter(name: str) -> Callable[[Session], int]:

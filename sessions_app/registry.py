@@ -61,6 +61,8 @@ class Panel:
     template: str
     context: Callable[[Session], dict[str, Any]]
     count: Callable[[Session], int]
+    styles: str = ""
+    """The static file that its template and its rows in the timeline are drawn with, if any."""
 
 
 @dataclass(slots=True)
@@ -70,6 +72,11 @@ class Registry:
 
     def add_timeline(self, kind: str, rows: Rows) -> None:
         self.timeline[kind] = rows
+
+    @property
+    def styles(self) -> list[str]:
+        """The style sheets of all panels, each once."""
+        return list(dict.fromkeys(panel.styles for panel in self.panels.values() if panel.styles))
 
     def add_panel(self, panel: Panel) -> None:
         self.panels[panel.slug] = panel

@@ -173,6 +173,7 @@ def head_context(found: Session, current: str = "timeline") -> dict[str, Any]:
         "session": found,
         "head": Head(found, title, state, lasted if lasted >= 0 else None, over),
         "tabs": _tabs(found, current),
+        "sheets": registry.styles,
         "facts_url": f"{reverse('session', args=[found.id])}?part=facts",
     }
 
