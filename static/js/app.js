@@ -59,6 +59,15 @@ document.addEventListener("click", (event) => {
   }
 });
 
+// A dialog that is closed is dropped with what was typed into it, so that it holds no news back.
+document.addEventListener(
+  "close",
+  (event) => {
+    for (const form of event.target.querySelectorAll?.("form") ?? []) form.reset();
+  },
+  true, // it does not bubble
+);
+
 // == Menus: one click elsewhere or Escape closes them ==
 
 const OPEN_MENUS = ":is(.menu, .chip, .nav-more)[open]";
