@@ -161,6 +161,20 @@ def test_a_checklist_is_ticked_in_the_drawer_and_the_card_follows(open_page: Ope
     expect(one.locator("#drawer.open")).to_have_count(0)
 
 
+def test_a_comment_that_is_being_written_survives_news(open_page: Opener) -> None:
+    a = story("Talked about")
+    page = open_page(f"/board/#story-{a.pk}")
+    page.get_by_label("Say something").fill("half a thought")
+    page.locator("#drawer h2.title").click()
+    move_story(story_id=a.pk, to_status="review", actor=SYSTEM)
+    expect(page.locator(f'[data-column="review"] {card(page, a.pk)}')).to_be_visible()
+    expect(page.get_by_label("Say something")).to_have_value("half a thought")
+    page.get_by_role("button", name="Comment").click()
+    expect(page.locator("#story .comment")).to_contain_text("half a thought")
+    expect(page.get_by_label("Say something")).to_have_value("")
+    expect(page.locator("#story")).to_contain_text("In review, place 1")
+
+
 def test_a_sprint_runs_from_plan_to_close_with_the_right_numbers(open_page: Opener) -> None:
     page = open_page("/board/sprints/")
     page.get_by_label("Name").fill("Sprint 1")
