@@ -20,6 +20,10 @@ OPEN_HANDOFFS = 500
 """How many of the newest unacknowledged hand-offs are looked at, so that old ones cost nothing."""
 
 
+INBOX_ROWS = 50
+"""What the inbox shows at once; the rest moves up as these are acknowledged."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     message: AgentMessage
@@ -69,7 +73,9 @@ def open_handoff_count(project: str | None = None) -> int:
 @dataclass(frozen=True, slots=True)
 class Inbox:
     handoffs: Sequence[AgentMessage]
-    """Those that wait, newest first, content up to 300 characters."""
+    """Those that wait, newest first, at most INBOX_ROWS, content up to 300 characters."""
+    hidden: int
+    """How many more wait."""
     targets: Sequence[tuple[str, int]]
     """For whom and how many, of the whole inbox."""
     answered_elsewhere: int
@@ -87,7 +93,12 @@ def inbox(*, project: str | None, target: str | None, in_streams: bool) -> Inbox
     kept = [message for message in waiting if message.pk not in answered]
     counted = Counter(message.target or "" for message in kept)
     shown = [message for message in kept if target in (None, message.target)]
-    return Inbox(shown, counted.most_common(), len(answered))
+    return Inbox(
+        handoffs=shown[:INBOX_ROWS],
+        hidden=len(shown[INBOX_ROWS:]),
+        targets=counted.most_common(),
+        answered_elsewhere=len(answered),
+    )
 
 
 def acknowledged_page(

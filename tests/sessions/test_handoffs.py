@@ -147,3 +147,13 @@ def test_news_is_news_and_quiet_is_204(page):
     assert page.get("/handoffs/", {"v": version}).status_code == 204
     acknowledge(message=made, actor=SYSTEM)
     assert page.get("/handoffs/", {"v": version}).status_code == 200
+
+
+def test_a_full_inbox_shows_its_newest_and_says_how_many_wait_behind(page):
+    session = turn(5)
+    for _ in range(60):
+        message(session)
+    answer = page.get("/handoffs/")
+    assert answer.content.decode().count("data-row=") == 50
+    assert b"10 older ones wait too" in answer.content
+    assert answer.context["waiting"] == 60
