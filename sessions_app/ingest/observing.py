@@ -99,7 +99,8 @@ def _name_session(seen: Observation, ids: Ids) -> None:
     if not ids.session.strip():
         return
     seen.root_id, external_id = session_id(ids.session)
-    seen.external_id = mask(external_id)
+    if external_id:
+        seen.external_id = mask(external_id)
     seen.agent_id = ids.agent[:NAME_CHARS]
     seen.session_id = child_session_id(seen.root_id, seen.agent_id) if seen.agent_id else seen.root_id
     seen.turn_id = _short_id(ids.turn)
