@@ -27,8 +27,10 @@ install:
 
 test: test-sqlite test-postgresql
 
+# Static files first: several tests start real servers, which would all wait for the first to collect them.
 test-sqlite: chromium
 	@scripts/bootstrap dev
+	@$(BIN)/python -c "from contextdash.cli.serve import collect_if_changed as go; go()"
 	$(PYTEST)
 
 test-postgresql:

@@ -34,8 +34,7 @@ def run(args: argparse.Namespace) -> None:
     with _one_at_a_time():
         if not migrated():
             _prepare("migrate")
-        if not collected():
-            _prepare("collectstatic")
+    collect_if_changed()
     os.environ[serving.ANNOUNCE] = (os.environ.get("CONTEXTDASH_URL") or serving.address_url()).rstrip("/")
     # The folder of the project, so that the server finds its modules wherever it was started.
     os.chdir(ROOT)
@@ -124,12 +123,14 @@ def migrations_mark() -> int:
     return _digest((*files, ROOT / "sessions_app" / "ledger_guard.py"))
 
 
-def collected() -> bool:
-    """Whether the static files were collected from what is there now."""
-    try:
-        return (ROOT / "staticfiles" / "stamp").read_text(encoding="ascii") == _static_stamp()
-    except FileNotFoundError:
-        return False
+def collect_if_changed() -> None:
+    """Collect and compress the static files, unless that was done with what is there now."""
+    stamp = ROOT / "staticfiles" / "stamp"
+    with _one_at_a_time():
+        now = _static_stamp()
+        if not stamp.exists() or stamp.read_text(encoding="ascii") != now:
+            _prepare("collectstatic")
+            stamp.write_text(now, encoding="ascii")
 
 
 def _static_stamp() -> str:
@@ -165,8 +166,6 @@ def _prepare(step: str) -> None:
     done = subprocess.run([sys.executable, *arguments], cwd=ROOT, check=False)  # noqa: S603
     if done.returncode:
         raise SystemExit(done.returncode)
-    if step == "collectstatic":
-        (ROOT / "staticfiles" / "stamp").write_text(_static_stamp(), encoding="ascii")
 
 
 def _granian() -> list[str]:
