@@ -118,7 +118,7 @@ def verdict_out(verdict: diffs.Verdict) -> dict[str, Any]:
                 "id": row.pk,
                 "severity": row.severity,
                 "target": row.target,
-                "finding": row.finding[:2000],
+                "finding": row.head,  # type: ignore[attr-defined]  # annotated by the query
                 "resolution": row.resolution,
                 "reviewer_agent": row.reviewer_agent,
                 "ts": clock.iso(row.ts),

@@ -6,6 +6,10 @@ from contextdash.cleaning import one_line
 from contextdash.limits import TITLE_CHARS
 
 HEADLINE_CHARS = 140
+HEAD_CHARS = 2_000
+"""What lists read of a finding: a text may have 8 MiB, and a page has 50 of them."""
+SHOWN_CHARS = 50_000
+"""How much of a text a page draws; the rest is a link away."""
 READ_CHARS = 20_000
 """How much of a text is looked at to tell what it is."""
 
@@ -37,7 +41,7 @@ def path_of(target: str) -> str:
 
 def headline(finding: str) -> tuple[str, str]:
     """(one line that names the finding, the rest of it, which may be empty)."""
-    text = _MARKS.sub("", finding[: TITLE_CHARS * 2])
+    text = _MARKS.sub("", finding[:HEAD_CHARS])
     end = _SENTENCE.search(text)
     first = text[: end.start()] if end else text
     if not first.strip() or len(first) > HEADLINE_CHARS:

@@ -2,7 +2,7 @@ from django.db import models
 from django.db.models import Case, F, Q, When
 
 from contextdash.limits import NAME_CHARS, PATH_CHARS, TITLE_CHARS
-from reviews_app.text import headline, is_diff, kind_of
+from reviews_app.text import SHOWN_CHARS, headline, is_diff, kind_of
 from sessions_app.models import Project, Session
 
 
@@ -121,12 +121,27 @@ class Review(models.Model):
 
     @property
     def title(self) -> str:
-        return headline(self.finding)[0]
+        # Lists read the beginning of the text only; see queries.findings.heads.
+        return headline(self.__dict__.get("head") or self.finding)[0]
 
     @property
     def body(self) -> str:
-        """What the finding says after its title."""
-        return headline(self.finding)[1]
+        """What the finding says after its title, as much as a page draws."""
+        return headline(self.finding[:SHOWN_CHARS])[1]
+
+    @property
+    def shown_fix(self) -> str:
+        return (self.suggested_fix or "")[:SHOWN_CHARS]
+
+    @property
+    def shown_context(self) -> str:
+        return (self.code_context or "")[:SHOWN_CHARS]
+
+    @property
+    def left_out(self) -> int:
+        """Characters of its texts that a page does not draw."""
+        texts = (self.finding, self.suggested_fix, self.code_context)
+        return sum(max(0, len(text) - SHOWN_CHARS) for text in texts if text)
 
     @property
     def short_hash(self) -> str:

@@ -10,6 +10,7 @@ from contextdash import clock
 from contextdash.cleaning import clean
 from contextdash.ids import EMPTY_DIFF, diff_key
 from reviews_app.models import BLOCKING_RANK, Review, Severity
+from reviews_app.queries.findings import heads
 
 ROWS_SHOWN = 50
 """The most findings behind an answer that are listed with it; the counts are of all."""
@@ -77,7 +78,7 @@ def judge(key: str, *, window: timedelta, skip: str = "") -> Verdict:
     )
     if known["last"] is None:
         return Verdict(Answer.UNKNOWN, key, window)
-    newest = list(of_diff.defer("code_context", "suggested_fix").order_by("-ts", "-id")[:ROWS_SHOWN])
+    newest = list(heads(of_diff).order_by("-ts", "-id")[:ROWS_SHOWN])
     return Verdict(
         _answer(known["critical"] + known["high"], known["last"], window),
         key,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Substr
 
 from contextdash.cleaning import clean
 from contextdash.clock import from_us
@@ -14,6 +15,7 @@ from contextdash.models import Change
 from contextdash.paging import Page
 from contextdash.paging import page as newest_page
 from reviews_app.models import OTHER_RANK, RANK_NAMES, Review
+from reviews_app.text import HEAD_CHARS
 from sessions_app.models import HookEvent
 from sessions_app.registry import Window
 
@@ -27,8 +29,7 @@ WALK_STEPS = 10
 
 FILTER_NAMES = RANK_NAMES | {OTHER_RANK: "Other"}
 
-# What a list shows without opening a finding; the long texts stay in the database.
-_LONG = ("code_context", "suggested_fix")
+_LONG = ("finding", "code_context", "suggested_fix")
 
 
 class State(StrEnum):
@@ -106,6 +107,11 @@ def filtered(filters: Filters) -> QuerySet[Review]:
     return rows
 
 
+def heads(rows: QuerySet[Review]) -> QuerySet[Review]:
+    """For lists: the long texts stay in the database, save the beginning of the finding."""
+    return rows.defer(*_LONG).annotate(head=Substr("finding", 1, HEAD_CHARS))
+
+
 def newest(filters: Filters, *, limit: int, cursor: str | None) -> Page[Review]:
     """The API's order: newest first, whatever the severity."""
     return newest_page(filtered(filters), limit=limit, cursor=cursor)
@@ -118,7 +124,7 @@ def listed(filters: Filters, order: Order, *, after: str | None, limit: int = PA
         Invalid: ``after`` names no finding.
     """
     columns = _ORDERS[order]
-    rows = filtered(filters).defer(*_LONG)
+    rows = heads(filtered(filters))
     if after:
         rows = rows.filter(_after(_row(after), columns))
     found = list(rows.order_by(*columns)[: limit + 1])
@@ -154,9 +160,7 @@ def by_diff(filters: Filters, *, after: str | None, diffs: int = DIFFS_SHOWN) ->
                 keys.append(row.diff_key)
     place = {key: n for n, key in enumerate(keys)}
     found = sorted(
-        rows.filter(diff_key__in=keys)
-        .defer(*_LONG)
-        .order_by("severity_rank", "-ts", "-id")[: PAGE_FINDINGS * 4],
+        heads(rows.filter(diff_key__in=keys)).order_by("severity_rank", "-ts", "-id")[: PAGE_FINDINGS * 4],
         key=lambda row: place[row.diff_key],
     )
     return Page(found, str(last.pk) if walking and last is not None else None)
@@ -170,7 +174,7 @@ def others_of_diff(review: Review, *, limit: int = 50) -> Sequence[Review]:
     """The other findings of the same diff, worst first."""
     if not review.diff_key:
         return []
-    same = Review.objects.filter(diff_key=review.diff_key).exclude(pk=review.pk).defer(*_LONG)
+    same = heads(Review.objects.filter(diff_key=review.diff_key).exclude(pk=review.pk))
     return list(same.order_by("severity_rank", "-ts", "-id")[:limit])
 
 
@@ -185,12 +189,12 @@ def of_session_between(session_id: str, window: Window) -> Sequence[Review]:
     rows = Review.objects.filter(
         session_id=session_id, ts__gte=from_us(window.start_us), ts__lt=from_us(window.end_us)
     )
-    return list(rows.defer(*_LONG).order_by("-ts", "-id")[: window.limit])[::-1]
+    return list(heads(rows).order_by("-ts", "-id")[: window.limit])[::-1]
 
 
 def of_session(session_id: str) -> Sequence[Review]:
     """A session's findings for its panel, newest first, at most PANEL_FINDINGS."""
-    rows = Review.objects.filter(session_id=session_id).defer(*_LONG)
+    rows = heads(Review.objects.filter(session_id=session_id))
     return list(rows.order_by("-ts", "-id")[:PANEL_FINDINGS])
 
 
@@ -226,7 +230,7 @@ def _after(last: Review, columns: Sequence[str]) -> Q:
 def _row(cursor: str) -> Review:
     found = None
     if cursor.isascii() and cursor.isdigit() and len(cursor) <= 18:
-        found = Review.objects.filter(pk=int(cursor)).first()
+        found = Review.objects.defer(*_LONG).filter(pk=int(cursor)).first()
     if found is None:
         raise Invalid("This page's address is not valid. Start from the first page.", field="after")
     return found

@@ -361,3 +361,17 @@ def test_a_session_page_shows_its_findings(page):
     session.refresh_from_db()
     assert panel.count(session) == 1
     assert [row.pk for row in panel.context(session)["findings"]] == [review.pk]
+
+
+def test_a_finding_of_five_megabytes_is_shown_in_part_and_lists_do_not_read_it(page):
+    big = "A beginning.\n\n" + "long text of a finding. " * 210_000
+    review = log(finding=big, suggested_fix="+x\n" * 1_500_000, diff_hash=HASH)
+    log(diff_hash=HASH)
+    listed = page.get("/reviews/?order=diff&finding=0")
+    assert len(listed.content) < 100_000
+    assert "A beginning" in listed.content.decode()
+    html = text_of(page.get(f"/reviews/{review.pk}/"))
+    assert len(html) < 2_000_000
+    assert "characters more are not shown" in html
+    answer = page.get(f"/api/v1/reviews/{review.pk}")
+    assert answer.json()["finding"] == big
