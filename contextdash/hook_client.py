@@ -104,12 +104,19 @@ def describe(payload: dict[str, Any], event: str) -> dict[str, Any]:
     facts = {
         "delivery_id": os.urandom(16).hex(),
         "captured_at": str(time.time_ns() // 1000),
-        "host": socket.gethostname(),
-        "user": os.environ.get("USER") or os.environ.get("USERNAME") or "",
+        **machine(),
     }
     if event.lower().replace(".", "") in ("sessionstart", "sessioncreated"):
         facts.update(repository(str(payload.get("cwd") or os.getcwd())))
     return facts
+
+
+def machine() -> dict[str, Any]:
+    """Which computer this is, and whose agent runs on it."""
+    return {
+        "host": socket.gethostname(),
+        "user": os.environ.get("USER") or os.environ.get("USERNAME") or "",
+    }
 
 
 def repository(folder: str) -> dict[str, Any]:
@@ -287,7 +294,8 @@ class Spool:
         names: list[str] = []
         lines: list[bytes] = []
         size = 0
-        for name in self.names()[:BATCH_LINES]:
+        waiting = self.names()
+        for name in waiting[:BATCH_LINES]:
             line = _read_bytes(os.path.join(self.folder, name))
             if lines and size + len(line) > BATCH_BYTES:
                 break
@@ -301,7 +309,7 @@ class Spool:
             "/api/v1/ingest",
             b"\n".join(_as_ingest_line(x) for x in lines),
             "application/x-ndjson",
-            {},
+            headers_of({**machine(), **self._state(len(waiting) - len(names))}),
             deadline,
         )
         if outcome == KEPT:
@@ -315,6 +323,11 @@ class Spool:
                 os.replace(path, path[: -len(".line")] + ".refused")
         counts[outcome] += len(names)
         return True
+
+    def _state(self, left: int) -> dict[str, Any]:
+        """What the server shows of this spool: how many wait behind a delivery, how many were lost."""
+        dropped = _read_text(os.path.join(self.folder, "dropped"))
+        return {"waiting": str(left), "dropped": dropped if dropped.isdigit() else "0"}
 
     def _lock(self) -> int | None:
         """A lock that ends with the process, however it ends; None when another holds it."""

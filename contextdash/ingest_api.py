@@ -6,6 +6,7 @@ This and ``contextdash/api.py`` are the parts of the API that see every app.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 from django.db import models
@@ -39,6 +40,7 @@ from sessions_app.ingest.observing import delivery_of, known_client, observe
 from sessions_app.ingest.store import store
 from sessions_app.models import AgentMessage, Decision, HookEvent, Mistake, Plan, Session
 from sessions_app.services.quarantine import quarantine_delivery
+from sessions_app.services.spools import report_spool
 
 router = Router(tags=["ingest"], auth=[Bearer(NDJSON), Browser(NDJSON)])
 
@@ -63,6 +65,7 @@ NOUNS: dict[str, Noun] = {
     "hook-event": Noun(HookEventIn, create_hook_event, HookEvent),
 }
 HOOK = "hook"
+SPOOL_FACTS = ("Host", "User", "Waiting", "Dropped")
 
 
 class Made(Schema):
@@ -175,12 +178,27 @@ def ingest(request: HttpRequest) -> IngestOut:
             except Refused as error:
                 answer.reject(number, error)
     answer.add(_stored(batch, actor))
+    _keep_spool_state(request, received_us)
     return IngestOut(
         accepted=sorted(answer.accepted),
         duplicate=sorted(answer.duplicate),
         rejected=sorted(answer.rejected, key=lambda rejected: rejected.line),
         made=answer.made,
     )
+
+
+def _keep_spool_state(request: HttpRequest, at_us: int) -> None:
+    """A hook client that empties its spool says how much still waits there."""
+    told = {name: unquote(request.headers.get(f"X-Contextdash-{name}", "")) for name in SPOOL_FACTS}
+    waiting, dropped = (_count(told[name]) for name in ("Waiting", "Dropped"))
+    if waiting is not None:
+        report_spool(
+            host=told["Host"], user_name=told["User"], waiting=waiting, dropped=dropped or 0, at_us=at_us
+        )
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 12 else None
 
 
 def _read(

@@ -23,6 +23,17 @@ def wants_fragment(request: HttpRequest) -> bool:
     return bool(htmx) and not htmx.boosted
 
 
+def whole_number(text: str) -> int | None:
+    """What an address or a form says, where it is a plain number that every column takes."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
+def person_of(request: HttpRequest) -> User:
+    """The signed-in person of a page (``LoginRequiredMiddleware`` has seen to it that there is one)."""
+    assert isinstance(request.user, User)  # noqa: S101 - as said
+    return request.user
+
+
 def changes[**P](
     view: Callable[Concatenate[HttpRequest, P], HttpResponse],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:

@@ -8,6 +8,7 @@ from sessions_app.views import (
     mistakes,
     panels,
     plans,
+    seen,
     session,
     sessions,
 )
@@ -16,6 +17,8 @@ urlpatterns: list[URLPattern] = [
     path("api/v1/hooks/<str:client>", deliveries.deliver, name="deliver"),
     path("api/v1/hooks/<str:client>/<str:event>", deliveries.deliver, name="deliver_event"),
     path("sessions/", sessions.session_list, name="sessions"),
+    path("profile/seen/sessions/", seen.see_rows, name="see_rows"),
+    path("profile/seen/sessions/<str:session_id>/", seen.see_timeline, name="see_timeline"),
     path("sessions/<str:session_id>/pin/", sessions.pin, name="session_pin"),
     path("sessions/<str:session_id>/archive/", sessions.archive, name="session_archive"),
     path("sessions/<str:session_id>/delete/", sessions.delete, name="session_delete"),

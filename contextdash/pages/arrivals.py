@@ -1,4 +1,7 @@
-"""What has arrived from which client, and what could not be stored: the live half of Connect."""
+"""Can one trust what one sees: what has arrived from which client, what could not be stored, what still waits.
+
+Connect shows all of it, Today the short form.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,21 +13,30 @@ from django.db.models import Count, Max, QuerySet
 
 from contextdash.models import Token, User
 from contextdash.pages.snippets import NAMES
-from sessions_app.models import Quarantined
+from sessions_app.models import Quarantined, SpoolReport
 from sessions_app.queries import hooks
 
 WINDOW = timedelta(days=30)
+SHORT_WINDOW = timedelta(days=7)
 TOKENS = 100
 REFUSALS = 5
+SPOOLS = 20
+UNKNOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What one client delivered in WINDOW."""
+    """What one client delivered in a window."""
 
     name: str
     client: hooks.Client
     last_event: str
+
+    @property
+    def unknown(self) -> Sequence[hooks.Delivery]:
+        """Its events that are not known, most deliveries first."""
+        found = [event for event in self.client.events if event.unknown]
+        return sorted(found, key=lambda event: -event.unknown)[:UNKNOWN]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +45,33 @@ class Sizes:
     log: int
 
 
-def arrivals() -> list[Arrival]:
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Of one window, ``days`` long."""
+
+    days: int
+    arrivals: Sequence[Arrival]
+    refusals: Sequence[Quarantined]
+    spools: Sequence[SpoolReport]
+    """Those where something waits or was lost, the fullest first."""
+    reports: int
+    """How many spools have ever reported."""
+    sizes: Sizes | None
+
+
+def health(window: timedelta) -> Health:
+    found = list(SpoolReport.objects.order_by("-waiting", "-at_us")[: SPOOLS * 5])
+    return Health(
+        days=window.days,
+        arrivals=arrivals(window),
+        refusals=refusals(),
+        spools=[report for report in found if report.waiting or report.dropped][:SPOOLS],
+        reports=len(found),
+        sizes=sizes(),
+    )
+
+
+def arrivals(window: timedelta) -> list[Arrival]:
     """Every client that has delivered, the newest first."""
     return [
         Arrival(
@@ -41,7 +79,7 @@ def arrivals() -> list[Arrival]:
             client=client,
             last_event=max(client.events, key=lambda event: event.last_us).event,
         )
-        for client in hooks.deliveries(WINDOW)
+        for client in hooks.deliveries(window)
     ]
 
 
@@ -63,11 +101,17 @@ def sizes() -> Sizes | None:
     return Sizes(database=_size(path), log=_size(path.with_name(f"{path.name}-wal")))
 
 
+def health_version() -> str:
+    """Changes with every delivery and refusal, and with what the spools tell."""
+    told = SpoolReport.objects.aggregate(newest=Max("at_us"))["newest"]
+    return f"{hooks.hooks_version()}-{told or 0}"
+
+
 def version() -> str:
-    """Changes with every delivery, refusal, and every token made, used or revoked."""
+    """Changes with the health, and with every token made, used or revoked."""
     tokens = Token.objects.aggregate(n=Count("id"), used=Max("last_used_at"), revoked=Max("revoked_at"))
     seen = ".".join(value.isoformat() if value else "0" for value in (tokens["used"], tokens["revoked"]))
-    return f"{hooks.hooks_version()}-{tokens['n']}-{seen}"
+    return f"{health_version()}-{tokens['n']}-{seen}"
 
 
 def _size(path: Path) -> int:

@@ -11,12 +11,11 @@ from django.views.decorators.http import require_GET
 from contextdash import live
 from contextdash.connect.clients import CLIENTS
 from contextdash.errors import NotFound
-from contextdash.models import User
 from contextdash.pages import arrivals
 from contextdash.pages.forms import TokenForm
 from contextdash.pages.snippets import NAMES, snippet
 from contextdash.services import tokens
-from contextdash.viewkit import actor_of, changes
+from contextdash.viewkit import actor_of, changes, person_of
 
 
 @require_GET
@@ -24,7 +23,7 @@ def connect(request: HttpRequest) -> HttpResponse:
     version = arrivals.version()
     if (same := live.unchanged(request, version)) is not None:
         return same
-    form = TokenForm(owner=_person(request).is_owner)
+    form = TokenForm(owner=person_of(request).is_owner)
     return live.respond(
         request, "pages/connect.html", _context(request, form), version=version, fragment="live"
     )
@@ -34,7 +33,7 @@ def connect(request: HttpRequest) -> HttpResponse:
 @never_cache
 def make_token(request: HttpRequest) -> HttpResponse:
     """The answer is the only page that ever shows the secret."""
-    person = _person(request)
+    person = person_of(request)
     form = TokenForm(request.POST, owner=person.is_owner)
     context: dict[str, Any] = {"version": arrivals.version()}
     if not form.is_valid():
@@ -51,7 +50,7 @@ def make_token(request: HttpRequest) -> HttpResponse:
 
 @changes
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
-    token = arrivals.tokens_of(_person(request)).filter(pk=pk).first()
+    token = arrivals.tokens_of(person_of(request)).filter(pk=pk).first()
     if token is None:
         raise NotFound("There is no such token of yours; it may be revoked already.")
     tokens.revoke_token(token=token, actor=actor_of(request), reason=request.POST.get("reason", "").strip())
@@ -63,7 +62,7 @@ def _context(request: HttpRequest, form: TokenForm, secret: str = "") -> dict[st
     client = request.GET.get("client", "claude-code")
     base = request.build_absolute_uri("/").rstrip("/").replace("//localhost", "//127.0.0.1")
     made = snippet(client, base=base, secret=secret)
-    came = arrivals.arrivals()
+    health = arrivals.health(arrivals.WINDOW)
     return {
         "nav": "connect",
         "form": form,
@@ -74,14 +73,7 @@ def _context(request: HttpRequest, form: TokenForm, secret: str = "") -> dict[st
             {"title": NAMES.get(name, name), "url": f"?client={name}#hooks", "current": name == made.client}
             for name in CLIENTS
         ],
-        "arrivals": came,
-        "first": next((arrival for arrival in came if arrival.client.name == made.client), None),
-        "tokens": arrivals.tokens_of(_person(request))[: arrivals.TOKENS],
-        "refusals": arrivals.refusals(),
-        "sizes": arrivals.sizes(),
+        "health": health,
+        "first": next((came for came in health.arrivals if came.client.name == made.client), None),
+        "tokens": arrivals.tokens_of(person_of(request))[: arrivals.TOKENS],
     }
-
-
-def _person(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)  # noqa: S101 - the sign-in middleware has seen to it
-    return request.user

@@ -19,6 +19,8 @@ BUCKET_US = 15 * 60 * 1_000_000
 @dataclass(frozen=True, slots=True)
 class Counts:
     needs: int
+    waiting: int
+    """Sessions that wait for an answer: the number in the page's title."""
     working: int
     findings: int
 
@@ -38,7 +40,8 @@ class Freshness:
     @property
     def version(self) -> str:
         counts = self.counts
-        parts = (self.last_us or 0, self.live, counts.needs, counts.working, counts.findings, self.refused)
+        told = (counts.needs, counts.waiting, counts.working, counts.findings)
+        parts = (self.last_us or 0, self.live, *told, self.refused)
         return ".".join(str(int(part)) for part in parts)
 
 
@@ -54,6 +57,7 @@ def freshness(needs: Needs) -> Freshness:
         last_us=newest.values_list("last_us", flat=True).first(),
         counts=Counts(
             needs=needs.count,
+            waiting=needs.sessions["asked"],
             working=needs.at_work["sessions"],
             findings=needs.open_findings.by_state[State.OPEN],
         ),

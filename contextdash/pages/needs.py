@@ -40,6 +40,12 @@ class Needs:
         rows = Session.objects.filter(*live)
         return self._of(rows.filter(Q(activity=Activity.WAITING) | stale, **_KEPT))
 
+    @cached_property
+    def sessions(self) -> dict[str, int]:
+        """How many ``waiting`` there are, and how many of these are ``asked`` for an answer."""
+        asked = Count("key", filter=Q(activity=Activity.WAITING))
+        return self.waiting.aggregate(waiting=Count("key"), asked=asked)
+
     @property
     def errored(self) -> QuerySet[Session]:
         """Those that ended in an error."""
@@ -77,7 +83,7 @@ class Needs:
     def count(self) -> int:
         worst = sum(n for rank, n in self.open_findings.open_by_rank.items() if rank <= BLOCKING_RANK)
         topics = self.conflicts.order_by().values("project", "topic").distinct()
-        sessions = self.waiting.count() + self.errored.count()
+        sessions = self.sessions["waiting"] + self.errored.count()
         others = topics.count() + self.stories.count()
         return sessions + others + open_handoff_count(self._project) + worst + len(self.hooks.failing)
 

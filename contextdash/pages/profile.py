@@ -9,16 +9,15 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from contextdash.errors import Invalid
-from contextdash.models import User
 from contextdash.pages.context import shell_of
 from contextdash.pages.forms import PasswordForm, ProfileForm
 from contextdash.services import users
-from contextdash.viewkit import actor_of
+from contextdash.viewkit import actor_of, person_of
 
 
 @require_http_methods(["GET", "POST"])
 def profile(request: HttpRequest) -> HttpResponse:
-    person = _person(request)
+    person = person_of(request)
     if request.method == "GET":
         return _page(request, ProfileForm.of(person))
     form = ProfileForm(request.POST)
@@ -32,7 +31,7 @@ def profile(request: HttpRequest) -> HttpResponse:
 @require_POST
 @sensitive_post_parameters("password")
 def set_password(request: HttpRequest) -> HttpResponse:
-    person = _person(request)
+    person = person_of(request)
     form = PasswordForm(request.POST)
     if form.is_valid():
         try:
@@ -51,7 +50,7 @@ def set_password(request: HttpRequest) -> HttpResponse:
 @require_POST
 def set_theme(request: HttpRequest) -> HttpResponse:
     """From the account menu; back to where the person was."""
-    person = _person(request)
+    person = person_of(request)
     users.change_profile(
         user=person, time_zone=person.time_zone, theme=request.POST.get("theme", ""), actor=actor_of(request)
     )
@@ -73,8 +72,3 @@ def _page(
 ) -> HttpResponse:
     context = {"nav": "profile", "form": form, "password_form": password_form or PasswordForm()}
     return render(request, "pages/profile.html", context, status=status)
-
-
-def _person(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)  # noqa: S101 - the sign-in middleware has seen to it
-    return request.user

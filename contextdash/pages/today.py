@@ -9,12 +9,12 @@ from django.views.decorators.http import require_GET
 
 from backlog_app.models import BacklogItem
 from contextdash import clock, live
-from contextdash.pages import asks, day
+from contextdash.pages import arrivals, asks, day
 from contextdash.pages.context import shell_of
 from contextdash.pages.needs import Needs
 from reviews_app.queries import tallies
 from sessions_app.models import Mistake, Session
-from sessions_app.queries import decisions, handoffs, hooks, sessions
+from sessions_app.queries import decisions, handoffs, sessions
 
 WORKING_ROWS = 25
 
@@ -29,7 +29,7 @@ class AtWork:
 
 @require_GET
 def today(request: HttpRequest) -> HttpResponse:
-    version = _version()
+    version = shown_version()
     if (same := live.unchanged(request, version)) is not None:
         return same
     project = request.GET.get("project", "").strip()[:100] or None
@@ -48,6 +48,7 @@ def today(request: HttpRequest) -> HttpResponse:
         "sprint": day.sprint_now(project),
         "decided": day.decided(project),
         "learned": day.learned(project),
+        "health": arrivals.health(arrivals.SHORT_WINDOW),
         "empty": not sessions.any_session(),
     }
     return live.respond(request, "pages/today.html", context, version=version, fragment="live")
@@ -64,7 +65,7 @@ def _at_work(session: Session) -> AtWork:
     return AtWork(session, name or "Thinking", summary or session.model)
 
 
-def _version() -> str:
+def shown_version() -> str:
     """Changes with whatever the page shows, and every minute."""
     mistake = Mistake.objects.order_by("-id").values_list("id", flat=True).first()
     story = BacklogItem.objects.order_by("-changed_at", "-id").values_list("changed_at", "id").first()
@@ -75,7 +76,7 @@ def _version() -> str:
             handoffs.inbox_version(),
             decisions.log_version(),
             tallies.version(),
-            hooks.hooks_version(),
+            arrivals.health_version(),
             str(mistake or 0),
             moved,
         )

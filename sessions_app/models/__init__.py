@@ -1,7 +1,8 @@
 from sessions_app.models.event import Event, Purge, SessionEvent
-from sessions_app.models.hook import HookBucket, HookEvent, Quarantined
+from sessions_app.models.hook import HookBucket, HookEvent, Quarantined, SpoolReport
 from sessions_app.models.memory import AgentMessage, Decision, Mistake, Plan
 from sessions_app.models.place import Project, Workspace
+from sessions_app.models.seen import SeenMark
 from sessions_app.models.session import Session, SessionState, Tombstone
 from sessions_app.models.tool import ToolCall
 from sessions_app.models.turn import Run, Turn
@@ -18,9 +19,11 @@ __all__ = [
     "Purge",
     "Quarantined",
     "Run",
+    "SeenMark",
     "Session",
     "SessionEvent",
     "SessionState",
+    "SpoolReport",
     "Tombstone",
     "ToolCall",
     "Turn",

@@ -92,3 +92,21 @@ class Quarantined(models.Model):
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.detail}"[:200]
+
+
+class SpoolReport(models.Model):
+    """What the hook client of one person's machine said of its spool when it last emptied some of it."""
+
+    host = models.CharField(max_length=255, blank=True, default="")
+    user_name = models.CharField(max_length=255, blank=True, default="", help_text="As the machine knows them.")
+    waiting = models.PositiveIntegerField(help_text="Still undelivered after that delivery.")
+    dropped = models.PositiveIntegerField(default=0, help_text="Lost so far because the spool was full.")
+    at_us = models.BigIntegerField()
+
+    class Meta:
+        db_table = "spool_reports"
+        ordering = ["-at_us", "-id"]
+        constraints = [models.UniqueConstraint(fields=["host", "user_name"], name="one_report_per_spool")]
+
+    def __str__(self) -> str:
+        return f"{self.waiting} wait on {self.host}"

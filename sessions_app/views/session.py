@@ -12,10 +12,11 @@ from django.views.decorators.http import require_GET
 
 from contextdash import clock, live
 from contextdash.rendering.ansi import plain
-from contextdash.viewkit import wants_fragment
+from contextdash.viewkit import person_of, wants_fragment, whole_number
 from sessions_app.forms_sessions import read_timeline_filter
 from sessions_app.models import Session
 from sessions_app.queries import calls, timeline, timeline_sources
+from sessions_app.queries.seen import timeline_seen_us
 from sessions_app.queries.session import (
     Family,
     family_of,
@@ -27,8 +28,9 @@ from sessions_app.queries.session import (
 )
 from sessions_app.queries.states import state_of
 from sessions_app.queries.timeline import KINDS, OFF_AT_FIRST, TimelineFilter
-from sessions_app.registry import registry
+from sessions_app.registry import Row, registry
 from sessions_app.views.drawing import Drawn, Lanes
+from sessions_app.views.seen import first_unseen
 
 TAB_ORDER = (
     *("messages", "plans", "decisions", "mistakes"),
@@ -100,11 +102,16 @@ def session(request: HttpRequest, ref: str) -> HttpResponse:
     lanes = Lanes(family, speakers(family))
     wanted = read_timeline_filter(request.GET)
     if wants_fragment(request) and "after" in request.GET:
-        context = _tail(request.GET, family, wanted, lanes, from_us=_whole(request.GET.get("after", "")))
+        context = _tail(
+            request.GET, family, wanted, lanes, from_us=whole_number(request.GET.get("after", "")) or 0
+        )
         return live.respond(
             request, "sessions/session.html", {"session": found, **context}, version=version, fragment="tail"
         )
-    context = _stretch(request.GET, family, wanted, lanes)
+    # Fetched parts keep the mark of the page that they come to: its line stays while one reads on.
+    given = whole_number(request.GET.get("seen", ""))
+    seen_us = given if wants_fragment(request) else timeline_seen_us(person_of(request), found)
+    context = _stretch(request.GET, family, wanted, lanes, seen_us=seen_us)
     if not wants_fragment(request):
         context |= head_context(found) | _around(request.GET, family, wanted, lanes)
     return live.respond(
@@ -191,25 +198,44 @@ def _tabs(found: Session, current: str) -> list[Tab]:
     return tabs
 
 
-def _stretch(query: QueryDict, family: Family, wanted: TimelineFilter, lanes: Lanes) -> dict[str, Any]:
+def _stretch(
+    query: QueryDict, family: Family, wanted: TimelineFilter, lanes: Lanes, *, seen_us: int | None
+) -> dict[str, Any]:
     cursor = query.get("before")
     if cursor is None and "at" in query:
-        cursor = timeline.cursor_around(family, _whole(query.get("at", "")))
+        cursor = timeline.cursor_around(family, whole_number(query.get("at", "")) or 0)
     stretch = timeline.stretch_before(family, wanted, cursor=cursor)
     drawn = lanes.draw(stretch, clock.now_us())
+    rows: dict[str, Any] = {"seen_key": _seen_key(stretch.rows, seen_us)}
     if cursor is not None:
-        return _rows(query, family, drawn, stretch.earlier)
+        # The newest of these may be the last that was seen: then no row below has the line above it.
+        below_us = whole_number(cursor.partition(".")[0]) or 0
+        ends = seen_us is not None and below_us > seen_us >= (stretch.rows[-1].at_us if stretch.rows else 0)
+        rows |= {"seen_ends": ends}
+        return rows | _rows(query, family, drawn, stretch.earlier, seen_us)
     from_us = timeline.tail_starts(stretch.rows)
     at_rest = [row for row in drawn if row.row.at_us < from_us]
-    rows = _rows(query, family, at_rest, stretch.earlier)
-    return rows | _tail_context(query, family, drawn[len(at_rest) :], from_us)
+    rows |= _rows(query, family, at_rest, stretch.earlier, seen_us)
+    # The line comes into the tail where all above it was seen.
+    above = stretch.rows[max(0, len(at_rest) - 1)].at_us if stretch.rows else 0
+    tail_seen_us = seen_us if seen_us is not None and above <= seen_us else None
+    return rows | _tail_context(query, family, drawn[len(at_rest) :], from_us, tail_seen_us)
 
 
-def _rows(query: QueryDict, family: Family, drawn: Sequence[Drawn], earlier: str | None) -> dict[str, Any]:
+def _seen_key(rows: Sequence[Row], seen_us: int | None) -> str | None:
+    """The row under the line: the first unseen one, where the one above it was seen."""
+    place = first_unseen(rows, seen_us)
+    return rows[place].key if place else None
+
+
+def _rows(
+    query: QueryDict, family: Family, drawn: Sequence[Drawn], earlier: str | None, seen_us: int | None
+) -> dict[str, Any]:
+    seen = None if seen_us is None else str(seen_us)
     return {
         "home_url": _address(QueryDict(), family.root),
         "rows": drawn,
-        "earlier_url": _address(query, family.root, before=earlier) if earlier else None,
+        "earlier_url": _address(query, family.root, before=earlier, seen=seen) if earlier else None,
     }
 
 
@@ -218,14 +244,20 @@ def _tail(
 ) -> dict[str, Any]:
     stretch = timeline.stretch_after(family, wanted, from_us=from_us)
     drawn = lanes.draw(stretch, clock.now_us(), follows_us=from_us or None)
-    return _tail_context(query, family, drawn, from_us)
+    seen_us = whole_number(query.get("seen", ""))
+    place = first_unseen(stretch.rows, seen_us)
+    context = _tail_context(query, family, drawn, from_us, seen_us)
+    return context | {"seen_key": None if place is None else stretch.rows[place].key}
 
 
-def _tail_context(query: QueryDict, family: Family, drawn: Sequence[Drawn], from_us: int) -> dict[str, Any]:
+def _tail_context(
+    query: QueryDict, family: Family, drawn: Sequence[Drawn], from_us: int, seen_us: int | None
+) -> dict[str, Any]:
+    seen = None if seen_us is None else str(seen_us)
     return {
         "home_url": _address(QueryDict(), family.root),
         "tail": drawn,
-        "tail_url": _address(query, family.root, after=str(from_us)),
+        "tail_url": _address(query, family.root, after=str(from_us), seen=seen),
     }
 
 
@@ -267,7 +299,3 @@ def _address(query: QueryDict, found: Session, **changed: str | None) -> str:
     pairs += [(name, value) for name, value in changed.items() if value is not None]
     home = reverse("session", args=[found.id])
     return f"{home}?{urlencode(pairs)}" if pairs else home
-
-
-def _whole(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0

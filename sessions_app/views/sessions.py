@@ -12,12 +12,12 @@ from django.views.decorators.http import require_GET
 
 from contextdash import clock, live
 from contextdash.errors import NotFound
-from contextdash.models import User
 from contextdash.rendering.ansi import plain
-from contextdash.viewkit import actor_of, changes
+from contextdash.viewkit import actor_of, changes, person_of
 from sessions_app.forms_sessions import STORED_VIEWS, StoredView, given_filters, read_filter
 from sessions_app.models import Session
 from sessions_app.queries import sessions as queries
+from sessions_app.queries.seen import unseen_keys
 from sessions_app.queries.session import find_session
 from sessions_app.queries.states import STATES, state_of
 from sessions_app.services import session_flags
@@ -33,6 +33,8 @@ class ListedSession:
     title: str
     lasted_us: int | None
     live: bool
+    unseen: bool
+    """It has changed since the reader looked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def session_list(request: HttpRequest) -> HttpResponse:
     version = queries.list_version()
     if (same := live.unchanged(request, version)) is not None:
         return same
-    wanted = read_filter(request.GET, user=_person(request), zone=timezone.get_current_timezone())
+    wanted = read_filter(request.GET, user=person_of(request), zone=timezone.get_current_timezone())
     found = queries.session_page(wanted, limit=PAGE_ROWS, cursor=request.GET.get("cursor"))
     counts = queries.live_counts(wanted.project)
     facets = queries.facets(wanted.project)
@@ -65,7 +67,7 @@ def session_list(request: HttpRequest) -> HttpResponse:
     context = {
         "nav": "sessions",
         "wanted": wanted,
-        "days": _days(found.items),
+        "days": _days(found.items, unseen_keys(person_of(request), found.items)),
         "rows": len(found.items),
         "next_url": address(request.GET, cursor=found.next, deleted=None) if found.next else None,
         "first_url": address(request.GET, cursor=None, deleted=None) if request.GET.get("cursor") else None,
@@ -118,7 +120,7 @@ def undelete(request: HttpRequest, session_id: str) -> HttpResponse:
     return redirect("session", session_id)
 
 
-def listed(session: Session, now_us: int) -> ListedSession:
+def listed(session: Session, now_us: int, *, unseen: bool) -> ListedSession:
     state = state_of(session, now_us)
     lasted = session.last_us - session.started_us
     return ListedSession(
@@ -127,12 +129,13 @@ def listed(session: Session, now_us: int) -> ListedSession:
         title=plain(session.title or getattr(session, "request_head", None) or session.id),
         lasted_us=lasted if lasted >= 0 else None,
         live=state in ("working", "waiting", "idle", "stale"),
+        unseen=unseen,
     )
 
 
-def _days(sessions: Sequence[Session]) -> list[Day[ListedSession]]:
+def _days(sessions: Sequence[Session], unseen: frozenset[int]) -> list[Day[ListedSession]]:
     now_us = clock.now_us()
-    rows = [listed(session, now_us) for session in sessions]
+    rows = [listed(session, now_us, unseen=session.key in unseen) for session in sessions]
     return by_day(rows, lambda row: clock.from_us(row.session.last_us))
 
 
@@ -173,7 +176,3 @@ def _in_words(given: dict[str, tuple[str, ...]]) -> str:
 
 def _just_deleted(session_id: str | None) -> Session | None:
     return queries.deleted_session(session_id) if session_id else None
-
-
-def _person(request: HttpRequest) -> User | None:
-    return request.user if isinstance(request.user, User) else None
