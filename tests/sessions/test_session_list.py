@@ -27,7 +27,7 @@ FRAME_QUERIES = 17
 
 
 def titles(response: Any) -> list[str]:
-    found = re.findall(r'<a class="cut" dir="auto" title="([^"]*)"', response.content.decode())
+    found = re.findall(r'<a class="cut[^"]*" dir="auto" title="([^"]*)"', response.content.decode())
     return [str(title) for title in found]
 
 
