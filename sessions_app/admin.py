@@ -18,9 +18,11 @@ from sessions_app.models import (
     Purge,
     Quarantined,
     Run,
+    SeenMark,
     Session,
     SessionEvent,
     SessionState,
+    SpoolReport,
     Tombstone,
     ToolCall,
     Turn,
@@ -183,6 +185,20 @@ class HookEventAdmin(ReadOnly):
 class HookBucketAdmin(ReadOnly):
     list_display = (moment("start_us"), "client", "event", "accepted", "duplicate", "refused", "unknown")
     search_fields = ("client", "event")
+
+
+@admin.register(SpoolReport)
+class SpoolReportAdmin(ReadOnly):
+    list_display = ("host", "user_name", "waiting", "dropped", moment("at_us"))
+    search_fields = ("host", "user_name")
+
+
+@admin.register(SeenMark)
+class SeenMarkAdmin(ReadOnly):
+    list_display = ("id", "user", "session_id", moment("seen_us"), moment("at_us"))
+    list_select_related = ("user",)
+    search_fields = ("user__username", "=session__id")
+    ordering = ("-id",)
 
 
 @admin.register(Quarantined)
