@@ -208,9 +208,7 @@ class Client:
         answer = self._get("reviews/fresh", diff_hash=diff_hash, window=window)
         return answer["review"] if answer["fresh"] else None
 
-    def gate(
-        self, diff_hash: str, *, files: Sequence[str] = (), window: str = "2h", skip: str = ""
-    ) -> Row:
+    def gate(self, diff_hash: str, *, files: Sequence[str] = (), window: str = "2h", skip: str = "") -> Row:
         """May this diff be committed? ``answer`` is fresh, stale, blocked, unknown or skipped; ``passes``.
 
         ``files`` are the diff's, so that documents alone pass; ``skip`` says why it is not to be judged.
