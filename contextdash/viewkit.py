@@ -47,3 +47,17 @@ def changes[**P](
         return view(request, *args, **kwargs)
 
     return require_POST(guarded)
+
+
+def for_owners[**P](
+    view: Callable[Concatenate[HttpRequest, P], HttpResponse],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
+    """A view that only owners may see or use."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        if not person_of(request).is_owner:
+            raise Forbidden("Only an owner manages people. Ask one of them.")
+        return view(request, *args, **kwargs)
+
+    return guarded

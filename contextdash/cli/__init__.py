@@ -12,11 +12,26 @@ from contextdash import __version__
 
 MODULES = {
     "serve": ("serve", "migrate"),
-    "local": ("token", "signin-link", "user", "backup", "doctor"),
+    "people": ("signin-link", "user"),
+    "local": ("token", "backup", "doctor"),
     "hooks": ("connect", "spool", "hook"),
     "verbs": (
         *("ensure", "close", "message", "recent", "plan", "decision", "mistake"),
         *("review", "fresh", "hook-event"),
+    ),
+    "memory": (
+        *(
+            "inbox",
+            "ack",
+            "inject",
+            "plans",
+            "plan-status",
+            "plan-diff",
+            "decisions",
+            "supersede",
+            "conflict",
+        ),
+        *("settle", "export", "link", "mistakes", "lesson", "standup"),
     ),
     "board": ("backlog",),
     "gate": ("gate",),

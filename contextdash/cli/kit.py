@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 type Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 type Run = Callable[[argparse.Namespace], int | None]
@@ -28,3 +28,14 @@ def own_url() -> str:
     from contextdash.serving import address_url
 
     return (os.environ.get("CONTEXTDASH_URL") or address_url()).rstrip("/")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], empty: str) -> None:
+    """Print rows below their head in columns, or the one line ``empty``."""
+    lines = [head, *rows]
+    if len(lines) == 1:
+        print(empty)
+        return
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())

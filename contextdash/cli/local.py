@@ -1,25 +1,20 @@
-"""Commands that work on the database directly, beside a running server: people, tokens, backup, doctor."""
+"""Commands that work on the database directly, beside a running server: tokens, backup, doctor."""
 
 import argparse
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contextdash.cli.kit import Commands, command, own_url, with_django
+from contextdash.cli.kit import Commands, command, table, with_django
+from contextdash.cli.people import person_named
 
 if TYPE_CHECKING:
-    from contextdash.models import Token, User
+    from contextdash.models import Token
 
 SCOPES = ("ingest", "read", "write", "admin")
 
 
 def add_commands(commands: Commands) -> None:
     _add_token(commands)
-    link = command(commands, "signin-link", signin_link, "Print a link that signs a person in, once.")
-    link.add_argument("--user", help="whose; without it the first owner's")
-    people = command(commands, "user", list_users, "People.")
-    people_commands = people.add_subparsers(metavar="COMMAND", required=True)
-    command(people_commands, "list", list_users, "Names, roles and when they last signed in.")
     copy = command(commands, "backup", backup, "Copy the SQLite database, beside a running server too.")
     copy.add_argument("file", type=Path)
     doctor = command(commands, "doctor", examine, "Say what is wrong here, and how to mend it.")
@@ -46,7 +41,7 @@ def create_token(args: argparse.Namespace) -> None:
     from contextdash.services import tokens
 
     token, secret = tokens.create_token(
-        owner=_person(args.user), name=args.name, scope=args.scope, actor=SYSTEM
+        owner=person_named(args.user), name=args.name, scope=args.scope, actor=SYSTEM
     )
     print(f"Token {token.pk} ({token.scope}) of {token.owner}. It is shown only now:")
     print(secret)
@@ -60,7 +55,7 @@ def list_tokens(args: argparse.Namespace) -> None:
         (str(one.pk), one.prefix + "…", one.scope, one.owner.username, one.name, _state(one))
         for one in Token.objects.select_related("owner")
     ]
-    _table(("no", "begins", "scope", "owner", "name", "state"), rows, "No tokens yet.")
+    table(("no", "begins", "scope", "owner", "name", "state"), rows, "No tokens yet.")
 
 
 def revoke_token(args: argparse.Namespace) -> None:
@@ -81,32 +76,6 @@ def revoke_token(args: argparse.Namespace) -> None:
     )
 
 
-def signin_link(args: argparse.Namespace) -> None:
-    with_django()
-    from contextdash.actor import SYSTEM
-    from contextdash.services.signin import make_link
-
-    user = _person(args.user)
-    _, secret = make_link(user=user, actor=SYSTEM)
-    print(f"Signs in {user}, once, within 15 minutes:")
-    print(f"{own_url()}/signin/{secret}/")
-
-
-def list_users(args: argparse.Namespace) -> None:
-    with_django()
-    from contextdash.models import User
-
-    rows = [
-        (
-            one.username,
-            one.role if one.is_active else "inactive",
-            f"{one.last_login:%Y-%m-%d %H:%M} UTC" if one.last_login else "never",
-        )
-        for one in User.objects.all()
-    ]
-    _table(("name", "role", "last signed in"), rows, "Nobody yet: the first start makes the first owner.")
-
-
 def backup(args: argparse.Namespace) -> None:
     with_django()
     from contextdash.services.backup import backup as copy
@@ -122,34 +91,7 @@ def examine(args: argparse.Namespace) -> int:
     return findings_of(mend=args.mend)
 
 
-def _person(name: str | None) -> "User":
-    """The person of that name, else the first owner, who is made when there is nobody yet."""
-    from contextdash.errors import NotFound
-    from contextdash.models import User
-    from contextdash.models.user import Role
-    from contextdash.services.users import first_owner
-
-    if name is None:
-        owners = User.objects.filter(role=Role.OWNER, is_active=True).order_by("pk")
-        found = owners.first() or first_owner()
-    else:
-        found = User.objects.filter(username=name, is_active=True).first()
-    if found is None:
-        raise NotFound(f"Nobody is called {name}. See: contextdash user list")
-    return found
-
-
 def _state(token: "Token") -> str:
     if token.revoked_at:
         return f"revoked {token.revoked_at:%Y-%m-%d}"
     return f"used {token.last_used_at:%Y-%m-%d}" if token.last_used_at else "never used"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], empty: str) -> None:
-    lines = [head, *rows]
-    if len(lines) == 1:
-        print(empty)
-        return
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-    for line in lines:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())

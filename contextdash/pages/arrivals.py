@@ -1,4 +1,4 @@
-"""Can one trust what one sees: what has arrived from which client, what could not be stored, what still waits.
+"""Can one trust the pages: what has arrived from which client, what could not be stored, what still waits.
 
 Connect shows all of it, Today the short form.
 """

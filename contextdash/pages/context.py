@@ -49,9 +49,10 @@ _GROUPS: tuple[tuple[tuple[str, str], ...], ...] = (
         ("mistakes", "Mistakes"),
     ),
     (("hooks", "Hooks"),),
-    (("connect", "Connect"), ("admin", "Admin")),
+    (("connect", "Connect"), ("people", "People"), ("admin", "Admin")),
 )
 _COUNTED = {"today": "need a person", "sessions": "working", "reviews": "open findings"}
+_OF_OWNERS = {"people", "admin"}
 _FIRST = {"today", "sessions", "board", "reviews"}
 
 
@@ -94,7 +95,7 @@ class Shell:
             [
                 self._entry(slug, title, numbers.get(slug, 0))
                 for slug, title in group
-                if staff or slug != "admin"
+                if staff or slug not in _OF_OWNERS
             ]
             for group in _GROUPS
         ]

@@ -8,7 +8,7 @@ from django import forms
 
 from contextdash.models import User
 from contextdash.models.token import Scope
-from contextdash.models.user import Theme
+from contextdash.models.user import Role, Theme
 
 _SCOPES = {
     Scope.INGEST: "send what hooks tell, and nothing else",
@@ -34,6 +34,32 @@ class TokenForm(forms.Form):
         field.choices = [
             (scope.value, text) for scope, text in _SCOPES.items() if owner or scope != Scope.ADMIN
         ]
+
+
+_ROLES = {
+    Role.MEMBER: "member: acts on everything, and manages nobody",
+    Role.VIEWER: "viewer: looks, and changes nothing",
+    Role.OWNER: "owner: also manages people, tokens, corrections and purge",
+}
+
+
+class InviteForm(forms.Form):
+    username = forms.CharField(
+        label="Name",
+        max_length=150,
+        help_text="What they are called here: letters, digits and @ . + - _",
+        widget=forms.TextInput({"autocomplete": "off", "autocapitalize": "none"}),
+    )
+    role = forms.ChoiceField(choices=_ROLES, widget=forms.RadioSelect, initial=Role.MEMBER)
+
+
+class RoleForm(forms.Form):
+    role = forms.ChoiceField(choices=_ROLES, widget=forms.RadioSelect)
+    reason = forms.CharField(
+        max_length=2000,
+        help_text="It goes into the history with your name.",
+        widget=forms.TextInput({"autocomplete": "off"}),
+    )
 
 
 class ProfileForm(forms.Form):

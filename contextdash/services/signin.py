@@ -17,6 +17,8 @@ from contextdash.services.changing import record
 from contextdash.writer import write
 
 LINK_LIFETIME = timedelta(minutes=15)
+INVITE_LIFETIME = timedelta(days=2)
+"""Of a link that an owner makes for somebody else, who may read it tomorrow."""
 TRIES = 5
 """Wrong passwords for one name before it must wait."""
 TRIES_SECONDS = 600.0
@@ -34,13 +36,13 @@ class TooManyTries(Refused):
 
 
 @write
-def make_link(*, user: User, actor: Actor) -> tuple[SigninLink, str]:
+def make_link(*, user: User, actor: Actor, lifetime: timedelta = LINK_LIFETIME) -> tuple[SigninLink, str]:
     """A link and its secret, which is shown once and kept nowhere. Links that nobody used are forgotten."""
     now = clock.now()
     SigninLink.objects.filter(expires_at__lt=now, used_at=None).delete()
     secret = secrets.token_urlsafe(32)
     link = SigninLink.objects.create(
-        user=user, digest=_digest(secret), created_at=now, expires_at=now + LINK_LIFETIME
+        user=user, digest=_digest(secret), created_at=now, expires_at=now + lifetime
     )
     record(noun="users", row_id=user.pk, field="signin_link", old=None, new="made", actor=actor)
     return link, secret
@@ -60,8 +62,8 @@ def use_link(*, secret: str) -> User:
     ).update(used_at=now)
     if not used:
         raise SigninRefused(
-            "This link does not sign anyone in (any more): each works once, for 15 minutes. "
-            "Make another where the server runs: contextdash signin-link"
+            "This link does not sign anyone in (any more): each works once and for a limited time. "
+            "Ask an owner for another, or make one where the server runs: contextdash signin-link"
         )
     return User.objects.get(signin_links__digest=digest)
 

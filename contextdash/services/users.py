@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from contextdash.actor import SYSTEM, Actor
 from contextdash.errors import Conflict, Forbidden, Invalid
 from contextdash.fields import word
-from contextdash.models import User
+from contextdash.models import SigninLink, User
 from contextdash.models.user import Role, Theme
 from contextdash.services import tokens
 from contextdash.services.changing import record
@@ -40,7 +40,7 @@ def create_user(*, username: str, role: str, actor: Actor) -> User:
         Invalid: the name is empty, too long or has characters that a name may not have; no such role.
         Conflict: somebody has that name.
     """
-    _owners_only(actor)
+    owners_only(actor)
     return _create(username, role, actor)
 
 
@@ -49,14 +49,15 @@ def change_user(*, user: User, values: Mapping[str, object], actor: Actor, reaso
     """Set role, is_active, first_name, last_name or email of somebody.
 
     Django's own flags, which its admin reads, follow the role. Who is not active cannot sign in; their
-    sessions and tokens work no longer.
+    browser sessions, tokens and unused links work no longer.
 
     Raises:
         Forbidden: the actor is no owner.
         Invalid: another field is named, or a value is not acceptable.
         Conflict: nobody would be left who manages.
     """
-    _owners_only(actor)
+    owners_only(actor)
+    user.refresh_from_db()
     checked = _checked(values)
     differing = {name: value for name, value in checked.items() if getattr(user, name) != value}
     manages = user.is_owner and user.is_active
@@ -67,6 +68,8 @@ def change_user(*, user: User, values: Mapping[str, object], actor: Actor, reaso
         setattr(user, name, value)
     _follow_role(user)
     user.save(update_fields=[*differing, "is_staff", "is_superuser"])
+    if not user.is_active:
+        SigninLink.objects.filter(user=user, used_at=None).delete()
     tokens.forget_lookups()
     return user
 
@@ -101,7 +104,7 @@ def set_password(*, user: User, password: str, actor: Actor) -> User:
         Invalid: it is too short, too common or only digits.
     """
     if actor.user != user:
-        _owners_only(actor)
+        owners_only(actor)
     if password:
         try:
             validate_password(password, user)
@@ -158,13 +161,19 @@ def _role(text: str) -> Role:
     return Role(text)
 
 
-def _owners_only(actor: Actor) -> None:
+def owners_only(actor: Actor) -> None:
+    """
+    Raises:
+        Forbidden: the actor is neither an owner nor the server itself.
+    """
     if actor != SYSTEM and (actor.user is None or not actor.user.is_owner):
         raise Forbidden("Only an owner manages people.")
 
 
 def _another_owner_than(user: User) -> None:
-    if not User.objects.filter(role=Role.OWNER, is_active=True).exclude(pk=user.pk).exists():
+    # Locked on PostgreSQL: of two owners who demote each other at once the second is told.
+    owners = User.objects.select_for_update().filter(role=Role.OWNER, is_active=True)
+    if all(owner.pk == user.pk for owner in owners):
         raise Conflict("This is the last owner. Make somebody else an owner first.", code="last_owner")
 
 

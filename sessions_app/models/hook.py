@@ -98,7 +98,7 @@ class SpoolReport(models.Model):
     """What the hook client of one person's machine said of its spool when it last emptied some of it."""
 
     host = models.CharField(max_length=255, blank=True, default="")
-    user_name = models.CharField(max_length=255, blank=True, default="", help_text="As the machine knows them.")
+    user_name = models.CharField(max_length=255, blank=True, default="", help_text="On that machine.")
     waiting = models.PositiveIntegerField(help_text="Still undelivered after that delivery.")
     dropped = models.PositiveIntegerField(default=0, help_text="Lost so far because the spool was full.")
     at_us = models.BigIntegerField()

@@ -9,15 +9,15 @@ from contextdash.models import User
 from contextdash.writer import write
 from sessions_app.models import Session
 
-_SQL = (
-    "INSERT INTO seen_marks (user_id, session_id, seen_us, listed_us, at_us) VALUES (%s, %s, %s, %s, %s)"
-    " ON CONFLICT (user_id, session_id) DO UPDATE SET at_us = excluded.at_us, "
-    + ", ".join(
-        f"{name} = CASE WHEN excluded.{name} > seen_marks.{name}"
-        f" THEN excluded.{name} ELSE seen_marks.{name} END"
-        for name in ("seen_us", "listed_us")
-    )
-)
+_SQL = """
+    INSERT INTO seen_marks (user_id, session_id, seen_us, listed_us, at_us) VALUES (%s, %s, %s, %s, %s)
+    ON CONFLICT (user_id, session_id) DO UPDATE SET
+        seen_us = CASE WHEN excluded.seen_us > seen_marks.seen_us
+            THEN excluded.seen_us ELSE seen_marks.seen_us END,
+        listed_us = CASE WHEN excluded.listed_us > seen_marks.listed_us
+            THEN excluded.listed_us ELSE seen_marks.listed_us END,
+        at_us = excluded.at_us
+"""
 
 
 @write
