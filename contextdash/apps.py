@@ -9,10 +9,11 @@ class ContextdashConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from contextdash import db
+        from contextdash import db, housekeeping
 
         connection_created.connect(db.prepare_connection, dispatch_uid="contextdash.db")
         checks.register(db.check_database, checks.Tags.database)
+        housekeeping.register_tasks()
 
 
 class OwnersAdminConfig(AdminConfig):

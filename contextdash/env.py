@@ -35,6 +35,16 @@ def env_int(name: str, default: int) -> int:
         raise ImproperlyConfigured(f"{name} must be a whole number; it is {text!r}.") from None
 
 
+def env_days(name: str) -> int | None:
+    """A whole number of days, from 1 to 36,500; None when the variable is not set or empty."""
+    if not os.environ.get(name, "").strip():
+        return None
+    days = env_int(name, 0)
+    if not 1 <= days <= 36_500:
+        raise ImproperlyConfigured(f"{name} must be from 1 to 36500 days, or not set; it is {days}.")
+    return days
+
+
 def env_choice(name: str, choices: tuple[str, ...]) -> str:
     """One of the words of ``choices``, whatever its case; the first one when the variable is not set."""
     text = os.environ.get(name, "").strip().upper()

@@ -3,11 +3,16 @@
 Each kind of secret is a named pattern, tried only on a text that holds its literal: a plain substring search.
 Measured: 20 to 28 µs for 1 KB of code without a secret, 0.2 s for 8 MiB. Patterns begin with their literal,
 which the regex engine searches for as fast, and every repeat is bounded or possessive, so that no text makes
-one slow.
+one slow. What is masked is counted by kind, in memory; a background task writes the counts down.
 """
 
 import re
+import threading
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from django.conf import settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,21 +145,59 @@ for _pattern in PATTERNS:
     _BY_LITERAL.setdefault(_pattern.literal, []).append(_pattern)
 
 
+_counts: Counter[str] = Counter()
+_counting = threading.Lock()
+
+
 def mask(text: str) -> str:
-    """The text with every known kind of secret replaced by ``[masked: kind]``."""
+    """The text with every known kind of secret replaced by ``[masked: kind]``, counted.
+
+    Where the operator has turned redaction off, the text itself.
+    """
+    if not settings.REDACTION:
+        return text
+    masked, kinds = _all_masked(text)
+    if kinds:
+        with _counting:
+            _counts.update(kinds)
+    return masked
+
+
+def try_out(text: str) -> tuple[str, Sequence[str]]:
+    """What ``mask`` would make of a text, and the kinds that it would mask, one for each place; uncounted."""
+    return _all_masked(text)
+
+
+def take_counts() -> Counter[str]:
+    """What was masked since this was last called, by kind."""
+    with _counting:
+        taken = _counts.copy()
+        _counts.clear()
+    return taken
+
+
+def put_back(counts: Counter[str]) -> None:
+    """Counts that could not be written down, for the next time."""
+    with _counting:
+        _counts.update(counts)
+
+
+def _all_masked(text: str) -> tuple[str, list[str]]:
     folded = _folded(text)
+    kinds: list[str] = []
     for literal, patterns in _BY_LITERAL.items():
         if literal not in folded:
             continue
         for pattern in patterns:
-            masked = _masked(pattern, text, folded)
-            if masked is not text:
+            masked, found = _masked(pattern, text, folded)
+            if found:
+                kinds += [pattern.kind] * found
                 text, folded = masked, _folded(masked)
-    return text
+    return text, kinds
 
 
-def _masked(pattern: Pattern, text: str, folded: str) -> str:
-    """The text itself when nothing of the kind is in it."""
+def _masked(pattern: Pattern, text: str, folded: str) -> tuple[str, int]:
+    """The text with every secret of one kind masked, and how many there were."""
     parts: list[str] = []
     end = 0
     for found in pattern.regex.finditer(folded if pattern.folded else text):
@@ -163,7 +206,7 @@ def _masked(pattern: Pattern, text: str, folded: str) -> str:
         start, stop = found.span(name)
         parts += [text[end:start], f"[masked: {pattern.kind}]"]
         end = stop
-    return "".join([*parts, text[end:]]) if parts else text
+    return ("".join([*parts, text[end:]]), len(parts) // 2) if parts else (text, 0)
 
 
 def _folded(text: str) -> str:

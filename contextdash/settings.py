@@ -6,7 +6,7 @@ from typing import Any
 import dj_database_url
 from django.utils.csp import CSP
 
-from contextdash.env import data_dir, env_bool, env_choice, env_int, env_list, env_text, secret_key
+from contextdash.env import data_dir, env_bool, env_choice, env_days, env_int, env_list, env_text, secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = data_dir()
@@ -95,6 +95,11 @@ def _database() -> dict[str, Any]:
         "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": SQLITE_WAIT_SECONDS},
     }
 
+
+# Off, secrets are stored as they come.
+REDACTION = env_bool("CONTEXTDASH_REDACTION", default=True)
+# Payloads of events older than so many days are erased; None keeps them.
+RETENTION_DAYS = env_days("RETENTION_DAYS")
 
 DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -11,12 +11,18 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "contextdash.settings")
 django = get_wsgi_application()
 
 # These need the settings.
+from contextdash.background import background  # noqa: E402
+from contextdash.services.backup import hold_database  # noqa: E402
 from contextdash.shortpath import short_path  # noqa: E402
 from contextdash.writer import writer  # noqa: E402
 
 application = short_path(django)
 
 db.leave_checkpoints_to_the_writer()
+hold_database()
 writer.start()
+background.start()
+# The last to be registered is the first to be called: the background still needs the writer.
 atexit.register(writer.stop)
+atexit.register(background.stop)
 serving.announce()

@@ -14,12 +14,15 @@ from sessions_app.models import Purge, Session
 from sessions_app.queries import sessions_api as queries
 from sessions_app.queries.sessions import SessionFilter
 from sessions_app.services.belonging import project_of_slug
-from sessions_app.services.purging import purge_session
+from sessions_app.services.purging import drive_on, open_purges
 from sessions_app.services.session_flags import delete_session
 from sessions_app.services.sessions import TOLD, change_session, close_session, ensure_session
 from sessions_app.vocabulary import SessionStatus
 
 router = Router(tags=["sessions"])
+
+PURGE_SECONDS = 2.0
+"""How long the answer to a purge waits for its end."""
 
 
 class EnsureIn(Body):
@@ -164,10 +167,12 @@ def delete(request: HttpRequest, session_id: str, reason: str = "") -> Status[No
 
 @router.post("/{session_id}/purge", response=PurgeOut, summary="Erase a session's events")
 def purge(request: HttpRequest, session_id: str, payload: ReasonIn) -> Any:
-    """Erase what the session's events hold; who, what and why are kept. For owners, scope admin."""
+    """Erase what the events of the session and its subagents hold; who, what and why are kept. For owners,
+    scope admin. What takes long goes on after the answer: ``finished_at`` is null then.
+    """
     actor = allow(request, Scope.ADMIN)
 
     def create() -> Purge:
-        return purge_session(session=queries.any_session(session_id), actor=actor, reason=payload.reason)
+        return open_purges(session=queries.any_session(session_id), actor=actor, reason=payload.reason)[0]
 
-    return purge_out(once(request, actor, Purge, create))
+    return purge_out(drive_on(once(request, actor, Purge, create), seconds=PURGE_SECONDS))

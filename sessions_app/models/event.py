@@ -97,6 +97,7 @@ class Purge(models.Model):
     token = models.ForeignKey("contextdash.Token", null=True, on_delete=models.SET_NULL, related_name="+")
     reason = models.TextField()
     events_deleted = models.PositiveBigIntegerField(default=0)
+    bytes_deleted = models.PositiveBigIntegerField(default=0, help_text="Of payloads, before compression.")
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
 

@@ -75,6 +75,13 @@ class Session(models.Model):
     review_count = models.PositiveIntegerField(default=0)
     story_count = models.PositiveIntegerField(default=0)
     hook_count = models.PositiveIntegerField(default=0)
+    iteration_count = models.PositiveIntegerField(default=0, help_text="Calls of a model.")
+    unpriced_count = models.PositiveIntegerField(default=0, help_text="Of these, without a known price.")
+    input_tokens = models.BigIntegerField(default=0)
+    output_tokens = models.BigIntegerField(default=0)
+    cache_read_tokens = models.BigIntegerField(default=0)
+    cache_write_tokens = models.BigIntegerField(default=0)
+    cost_micro = models.BigIntegerField(null=True, blank=True, help_text="Micro-dollars; NULL is unknown.")
 
     pinned = models.BooleanField(default=False)
     archived_at = models.DateTimeField(null=True, blank=True)
@@ -130,10 +137,15 @@ class Tombstone(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     token = models.ForeignKey("contextdash.Token", null=True, on_delete=models.SET_NULL, related_name="+")
     reason = models.TextField(blank=True, default="")
+    final_at = models.DateTimeField(null=True, blank=True, help_text="Since then it cannot be undone.")
 
     class Meta:
         db_table = "tombstones"
         ordering = ["-id"]
+        indexes = [
+            # Those whose day to be undone has not been ended yet.
+            models.Index(fields=["deleted_at"], name="tombstones_not_final", condition=Q(final_at=None)),
+        ]
 
     def __str__(self) -> str:
         return self.session_id

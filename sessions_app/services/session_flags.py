@@ -14,6 +14,8 @@ from sessions_app.models import Session, Tombstone
 
 UNDO_FOR = timedelta(days=1)
 """How long a deleted session can be brought back."""
+SLICE_ROWS = 500
+"""Tombstones made final in one step."""
 
 FAMILY_DEPTH = 5
 """How deep subagents of subagents are followed."""
@@ -49,7 +51,7 @@ def delete_session(
         return session
     at = clock.now()
     changed = _change(session, {"deleted_at": at}, actor, why, expected_version)
-    children = [child for child in _descendants(session) if child.deleted_at is None]
+    children = [child for child in descendants(session) if child.deleted_at is None]
     Session.objects.filter(key__in=[child.key for child in children]).update(deleted_at=at)
     for gone in [session, *children]:
         Tombstone.objects.update_or_create(
@@ -69,12 +71,26 @@ def undelete_session(*, session: Session, actor: Actor, reason: str = "") -> Ses
     at = session.deleted_at
     if at is None:
         return session
-    if clock.now() - at > UNDO_FOR:
+    final = Tombstone.objects.filter(session_id=session.id).exclude(final_at=None).exists()
+    if final or clock.now() - at > UNDO_FOR:
         raise Conflict("It was deleted more than a day ago and stays so.", code="undo_expired")
-    children = [child for child in _descendants(session) if child.deleted_at == at]
+    children = [child for child in descendants(session) if child.deleted_at == at]
     Tombstone.objects.filter(session_id__in=[session.id, *(child.id for child in children)]).delete()
     Session.objects.filter(key__in=[child.key for child in children]).update(deleted_at=None)
     return _change(session, {"deleted_at": None}, actor, reason)
+
+
+@write
+def end_undo() -> bool:
+    """The background's step: what was deleted longer than UNDO_FOR ago stays deleted, whatever a clock says.
+
+    Its row, its tombstone and the bytes of its events stay: bytes leave by purge only. True while more is
+    left.
+    """
+    over = Tombstone.objects.filter(final_at=None, deleted_at__lt=clock.now() - UNDO_FOR)
+    keys = list(over.order_by("deleted_at").values_list("pk", flat=True)[:SLICE_ROWS])
+    Tombstone.objects.filter(pk__in=keys).update(final_at=clock.now())
+    return len(keys) == SLICE_ROWS
 
 
 def _change(
@@ -97,7 +113,8 @@ def _change(
     return changed
 
 
-def _descendants(session: Session) -> list[Session]:
+def descendants(session: Session) -> list[Session]:
+    """Its subagents and theirs, without their texts."""
     found: list[Session] = []
     level = [session.key]
     for _ in range(FAMILY_DEPTH):
