@@ -12,29 +12,18 @@ from django.views.decorators.http import require_GET
 
 from contextdash import clock, live
 from contextdash.errors import NotFound
-from contextdash.rendering.ansi import plain
 from contextdash.viewkit import actor_of, changes, person_of
 from sessions_app.forms_sessions import STORED_VIEWS, StoredView, given_filters, read_filter
 from sessions_app.models import Session
 from sessions_app.queries import sessions as queries
 from sessions_app.queries.seen import unseen_keys
 from sessions_app.queries.session import find_session
-from sessions_app.queries.states import STATES, state_of
+from sessions_app.queries.states import STATES
 from sessions_app.services import session_flags
+from sessions_app.views.listed import ListedSession, listed
 from sessions_app.views.listing import Day, address, by_day, cleared
 
 PAGE_ROWS = 50
-
-
-@dataclass(frozen=True, slots=True)
-class ListedSession:
-    session: Session
-    state: str
-    title: str
-    lasted_us: int | None
-    live: bool
-    unseen: bool
-    """It has changed since the reader looked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,23 +109,10 @@ def undelete(request: HttpRequest, session_id: str) -> HttpResponse:
     return redirect("session", session_id)
 
 
-def listed(session: Session, now_us: int, *, unseen: bool) -> ListedSession:
-    state = state_of(session, now_us)
-    lasted = session.last_us - session.started_us
-    return ListedSession(
-        session=session,
-        state=state,
-        title=plain(session.title or getattr(session, "request_head", None) or session.id),
-        lasted_us=lasted if lasted >= 0 else None,
-        live=state in ("working", "waiting", "idle", "stale"),
-        unseen=unseen,
-    )
-
-
 def _days(sessions: Sequence[Session], unseen: frozenset[int]) -> list[Day[ListedSession]]:
     now_us = clock.now_us()
     rows = [listed(session, now_us, unseen=session.key in unseen) for session in sessions]
-    return by_day(rows, lambda row: clock.from_us(row.session.last_us))
+    return by_day(rows, lambda row: clock.from_us(row.last_us))
 
 
 def _tabs(query: QueryDict, given: dict[str, tuple[str, ...]], counts: queries.LiveCounts) -> list[Tab]:

@@ -1,0 +1,66 @@
+"""A session as the list shows it."""
+
+from dataclasses import dataclass
+
+from contextdash.rendering import times
+from contextdash.rendering.ansi import plain
+from sessions_app.models import Session
+from sessions_app.queries.states import state_of
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSession:
+    """Values only, so that two rows that show the same are equal. Times are HTML as of now."""
+
+    key: int
+    id: str
+    state: str
+    title: str
+    note: str
+    """What it waits for, where it waits."""
+    doing: str
+    """Its current call, where it is live."""
+    agent_name: str
+    client: str
+    branch: str
+    turns: int
+    calls: int
+    failed: int
+    children: int
+    pinned: bool
+    archived: bool
+    unseen: bool
+    """It has changed since the reader looked."""
+    started: str
+    lasted_us: int | None
+    last: str
+    last_us: int
+
+
+def listed(session: Session, now_us: int, *, unseen: bool) -> ListedSession:
+    state = state_of(session, now_us)
+    live = state in ("working", "waiting", "idle", "stale")
+    waiting = state == "waiting" and bool(session.waiting_for)
+    lasted = session.last_us - session.started_us
+    return ListedSession(
+        key=session.key,
+        id=session.id,
+        state=state,
+        title=plain(session.title or getattr(session, "request_head", None) or session.id),
+        note=plain(session.waiting_for) if waiting else "",
+        doing=plain(session.current_call) if live and not waiting else "",
+        agent_name=session.agent_name,
+        client=plain(session.client),
+        branch=plain(session.branch or ""),
+        turns=session.turn_count,
+        calls=session.call_count,
+        failed=session.failed_count,
+        children=session.child_count,
+        pinned=session.pinned,
+        archived=session.archived_at is not None,
+        unseen=unseen,
+        started=times.when(session.started_us),
+        lasted_us=lasted if lasted >= 0 else None,
+        last=times.since(session.last_us, ago=True) if live else times.when(session.last_us),
+        last_us=session.last_us,
+    )
