@@ -275,8 +275,9 @@ class Client:
         rows = self._get(
             "sessions", status="active", host=place.host, workspace=place.root, limit=LIVE_SESSIONS
         )["items"]
-        live = [str(row["id"]) for row in rows if row["activity"] != "ended"]
-        return live[0] if len(live) == 1 else None
+        # A subagent works in the folder of its session, and what it writes is that session's.
+        own = [row for row in rows if row["activity"] != "ended" and row["parent_id"] is None]
+        return str(own[0]["id"]) if len(own) == 1 else None
 
     def _new_session(self) -> str:
         made = str(self.ensure()["id"])

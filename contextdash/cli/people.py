@@ -67,9 +67,7 @@ def invite(args: argparse.Namespace) -> None:
 
     user, secret = invites.invite(username=args.name, role=args.role, actor=SYSTEM)
     hours = round(INVITE_LIFETIME.total_seconds() / 3600)
-    print(
-        f"{user} is {_a(user.role)}. The link signs them in, once, within {hours} hours; it is shown only now:"
-    )
+    print(f"{user} is {_a(user.role)}. This link signs them in once, within {hours} hours:")
     print(f"{own_url()}/signin/{secret}/")
 
 

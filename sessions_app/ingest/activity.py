@@ -7,7 +7,7 @@ from django.db import connection
 
 from contextdash.cleaning import one_line
 from contextdash.clock import from_us
-from sessions_app.ingest import calls, turns
+from sessions_app.ingest import calls, places, turns
 from sessions_app.ingest.observation import Observation
 from sessions_app.ingest.rows import CallRow, RunRow, SessionRow
 from sessions_app.ingest.state import BRANCH_CHARS, State
@@ -76,7 +76,9 @@ def end_children(state: State, session: SessionRow, seen: Observation) -> None:
 
 
 def describe(state: State, session: SessionRow, seen: Observation) -> None:
-    """Title, request, branch: what the first prompt and the client tell."""
+    """Title, request, branch, place: what the first prompt and the client tell."""
+    if not session.agent_id and (not session.client or session.place_id is None):
+        _introduce(session, seen)
     if seen.delivery.branch and seen.at_us >= session.activity_since_us:
         session.branch = seen.delivery.branch[:BRANCH_CHARS]
     if seen.title and not session.title:
@@ -97,6 +99,16 @@ def count_compactions(state: State, session: SessionRow) -> None:
     )
     both = pending + stored
     session.compaction_count = max(session.compaction_count, *(both.count(kind) for kind in COMPACTION))
+
+
+def _introduce(session: SessionRow, seen: Observation) -> None:
+    """A session that a writer named before its hooks did learns its client and its place from them."""
+    place = places.place_of(seen)
+    session.client = session.client or seen.client
+    session.host = session.host or place.host
+    session.workspace = session.workspace or place.root
+    session.place_id = place.workspace_id
+    session.project_id = session.project_id or place.project_id
 
 
 def _after_the_end(session: SessionRow, seen: Observation) -> bool:

@@ -15,7 +15,7 @@ from django.db import connection
 from contextdash import __version__, db
 from contextdash.cli import MODULES, main, parser
 from contextdash.cli import doctor as doctor_module
-from contextdash.models import Change, Token
+from contextdash.models import Change, Token, User
 from contextdash.services import tokens
 from contextdash.services.backup import backup
 from sessions_app import ledger_guard
@@ -123,6 +123,36 @@ def test_people_are_listed(owner, viewer, capsys):
     out = capsys.readouterr().out
     assert "olga" in out
     assert "viewer" in out
+
+
+def test_somebody_is_invited_and_comes_in(client, capsys, db, monkeypatch):
+    monkeypatch.setenv("CONTEXTDASH_URL", "http://testserver")
+    assert main(["user", "invite", "noor", "--role", "viewer"]) == 0
+    told, link = capsys.readouterr().out.splitlines()
+    assert told == "noor is a viewer. This link signs them in once, within 48 hours:"
+    assert client.get(link)["Location"] == "/"
+    assert User.objects.get(username="noor").role == "viewer"
+    assert main(["user", "invite", "noor", "--role", "viewer"]) == 1
+    assert "There is a person called noor already." in capsys.readouterr().err
+
+
+def test_a_role_is_changed_and_people_come_and_go(owner, member, make_api, capsys):
+    program = make_api("read", member)
+    assert main(["user", "role", "mia", "owner", "--reason", "shares the work"]) == 0
+    assert capsys.readouterr().out == "mia is an owner now.\n"
+    assert Change.objects.get(noun="users", field="role").reason == "shares the work"
+    assert main(["user", "remove", "mia", "--reason", "left"]) == 0
+    assert program.get("sessions").status_code == 401
+    main(["user", "list"])
+    assert "inactive" in capsys.readouterr().out
+    assert main(["user", "restore", "mia"]) == 0
+    assert program.get("sessions").status_code == 200
+
+
+def test_the_last_owner_stays(owner, capsys):
+    assert main(["user", "remove", "olga"]) == 1
+    assert main(["user", "role", "olga", "viewer"]) == 1
+    assert capsys.readouterr().err.count("This is the last owner.") == 2
 
 
 # Backup
