@@ -22,6 +22,7 @@ from contextdash.apikit import (
 )
 from contextdash.errors import Busy, Refused
 from contextdash.ingest_api import router as ingest
+from contextdash.standup_api import router as standup
 from reviews_app.api import router as reviews
 from sessions_app.api.decisions import router as decisions
 from sessions_app.api.hook_events import router as hook_events
@@ -79,6 +80,7 @@ api.add_router("hook-events", hook_events)
 api.add_router("reviews", reviews)
 api.add_router("backlog", backlog)
 api.add_router("sprints", sprints)
+api.add_router("standup", standup)
 
 
 @api.exception_handler(Refused)

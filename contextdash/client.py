@@ -16,9 +16,10 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import Any
+from typing import Any, NamedTuple, cast
 from urllib.parse import quote, urlencode, urlsplit
 
+from contextdash.client_memory import Memory
 from contextdash.client_stories import Stories
 from contextdash.hook_client import Config, repository
 
@@ -33,6 +34,7 @@ WAITS_SECONDS = (0.2, 0.6, 1.5)
 """Between the tries of a call that a busy or restarting server did not take."""
 LONGEST_WAIT_SECONDS = 5.0
 LIVE_SESSIONS = 100
+_JSON = {"Content-Type": "application/json"}
 
 type Row = dict[str, Any]
 """One row as the API answers it: column names of the table, times as ISO 8601."""
@@ -65,6 +67,7 @@ class Client:
         self._session = session or _session_of_environment()
         self._timeout = timeout
         self.stories = Stories(self)
+        self.memory = Memory(self)
 
     # Sessions
 
@@ -217,7 +220,7 @@ class Client:
         asked = {"diff_hash": diff_hash, "files": list(files), "window": window, "skip": skip}
         body = json.dumps({**asked, "session_id": self._session}).encode()
         try:
-            return self._try("POST", "reviews/gate", body, {"Content-Type": "application/json"})
+            return _row(self._try("POST", "reviews/gate", body, _JSON))
         except _Again as again:
             raise again.error from again.__cause__
 
@@ -295,10 +298,21 @@ class Client:
     def _post(self, path: str, /, **fields: Any) -> Row:
         told = {name: value for name, value in fields.items() if value is not None}
         # The same key on every try: a call whose answer was lost is not carried out twice.
-        headers = {"Content-Type": "application/json", "Idempotency-Key": os.urandom(16).hex()}
+        headers = {**_JSON, "Idempotency-Key": os.urandom(16).hex()}
         return self._call("POST", path, json.dumps(told).encode(), headers)
 
+    def _patch(self, path: str, /, **fields: Any) -> Row:
+        return self._call("PATCH", path, json.dumps(fields).encode(), _JSON)
+
+    def _text(self, path: str, /, **query: Any) -> str:
+        """An answer that is a text."""
+        told = {name: value for name, value in query.items() if value is not None}
+        return self._raw("GET", f"{path}?{urlencode(told)}", None, {}).decode()
+
     def _call(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Row:
+        return _row(self._raw(method, path, body, headers))
+
+    def _raw(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> bytes:
         for wait in (*WAITS_SECONDS, None):
             try:
                 return self._try(method, path, body, headers)
@@ -308,7 +322,7 @@ class Client:
                 time.sleep(max(wait, min(again.after, LONGEST_WAIT_SECONDS)))
         raise AssertionError("the last try returns or raises")
 
-    def _try(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Row:
+    def _try(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> bytes:
         parts = urlsplit(self.url)
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         connection = kind(parts.netloc, timeout=self._timeout)
@@ -325,8 +339,7 @@ class Client:
             raise _Again(self._refused(response, text), _retry_after(response))
         if response.status >= 300:
             raise self._refused(response, text)
-        answer: Row = json.loads(text) if text else {}
-        return answer
+        return text
 
     def _nobody(self, error: Exception) -> ApiError:
         return ApiError(
@@ -360,11 +373,10 @@ class _Again(Exception):  # noqa: N818 - a signal to try again, which carries wh
         self.after = after
 
 
-class _Place:
-    def __init__(self, host: str, root: str, branch: str | None) -> None:
-        self.host = host
-        self.root = root
-        self.branch = branch
+class _Place(NamedTuple):
+    host: str
+    root: str
+    branch: str | None
 
 
 def _place() -> _Place:
@@ -378,6 +390,10 @@ def _session_of_environment() -> str | None:
         if value := os.environ.get(name, "").strip():
             return value
     return None
+
+
+def _row(text: bytes) -> Row:
+    return cast("Row", json.loads(text or b"{}"))
 
 
 def _retry_after(response: HTTPResponse) -> float:

@@ -156,7 +156,7 @@ class ReaderTimeZone:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         user = getattr(request, "user", None)
         name = getattr(user, "time_zone", "") or request.COOKIES.get("contextdash_zone", "")
-        with timezone.override(_zone(name)):
+        with timezone.override(zone_named(name)):
             return self.get_response(request)
 
 
@@ -189,7 +189,7 @@ def _line(detail: str, status: int) -> HttpResponse:
     return HttpResponse(detail, status=status, content_type="text/plain; charset=utf-8")
 
 
-def _zone(name: str) -> zoneinfo.ZoneInfo | None:
+def zone_named(name: str) -> zoneinfo.ZoneInfo | None:
     if not name:
         return None
     try:

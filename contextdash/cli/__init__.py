@@ -13,7 +13,8 @@ from contextdash import __version__
 MODULES = {
     "serve": ("serve", "migrate"),
     "people": ("signin-link", "user"),
-    "local": ("token", "backup", "doctor"),
+    "local": ("token", "doctor"),
+    "keeping": ("backup", "restore", "session-export", "purge"),
     "hooks": ("connect", "spool", "hook"),
     "verbs": (
         *("ensure", "close", "message", "recent", "plan", "decision", "mistake"),

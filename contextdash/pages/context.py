@@ -48,7 +48,7 @@ _GROUPS: tuple[tuple[tuple[str, str], ...], ...] = (
         ("plans", "Plans"),
         ("mistakes", "Mistakes"),
     ),
-    (("hooks", "Hooks"),),
+    (("standup", "Stand-up"), ("hooks", "Hooks")),
     (("connect", "Connect"), ("people", "People"), ("admin", "Admin")),
 )
 _COUNTED = {"today": "need a person", "sessions": "working", "reviews": "open findings"}

@@ -1,9 +1,11 @@
 from django.urls import URLPattern, path
 
-from contextdash.pages import auth, connect, people, profile, today
+from contextdash.pages import auth, connect, people, profile, standup, today
 
 urlpatterns: list[URLPattern] = [
     path("", today.today, name="today"),
+    path("standup/", standup.standup_page, name="standup"),
+    path("standup.md", standup.standup_file, name="standup_file"),
     path("connect/", connect.connect, name="connect"),
     path("connect/tokens/", connect.make_token, name="make_token"),
     path("connect/tokens/<int:pk>/revoke/", connect.revoke_token, name="revoke_token"),

@@ -4,9 +4,10 @@ from typing import Any, Literal
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router, Schema
+from pydantic import Field
 
 from contextdash.actor import Actor
-from contextdash.apikit import Body, Paging, PatchBody, allow, if_match, listed, once
+from contextdash.apikit import Body, Paging, PatchBody, all_listed, allow, if_match, listed, once
 from contextdash.clock import iso
 from contextdash.limits import READ_RECENT_CHARS
 from contextdash.models.token import Scope
@@ -16,7 +17,7 @@ from sessions_app.queries import decisions as queries
 from sessions_app.queries.sessions_api import session_id_of
 from sessions_app.queries.texts import text_or_start
 from sessions_app.services.belonging import project_of_slug, told_time
-from sessions_app.services.decisions import change_decision, log_decision
+from sessions_app.services.decisions import change_decision, log_decision, settle_conflict
 
 router = Router(tags=["decisions"])
 
@@ -44,6 +45,12 @@ class DecisionPatch(PatchBody):
     status: str | None = None
     superseded_by: int | None = None
     """The id of the decision that took its place; this sets the status as well."""
+
+
+class SettleIn(Body):
+    others: list[int] = Field(max_length=50)
+    """What contradicts it; these are superseded by it."""
+    reason: str
 
 
 class DecisionWanted(Schema):
@@ -163,6 +170,23 @@ def export(request: HttpRequest, filters: Query[ExportFilters]) -> HttpResponse:
 def one(request: HttpRequest, decision_id: int) -> dict[str, Any]:
     allow(request, Scope.READ)
     return detail(queries.decision_of(decision_id))
+
+
+@router.get("/{int:decision_id}/record", summary="One decision as a Markdown ADR")
+def record(request: HttpRequest, decision_id: int) -> HttpResponse:
+    allow(request, Scope.READ)
+    text = adr.as_record(queries.decision_of(decision_id))
+    return HttpResponse(text, content_type="text/markdown; charset=utf-8")
+
+
+@router.post("/{int:decision_id}/settle", response=DecisionList, summary="Settle a contradiction")
+def settle(request: HttpRequest, decision_id: int, payload: SettleIn) -> dict[str, Any]:
+    """This one stands, the others are superseded by it: all of it, or nothing."""
+    actor = allow(request, Scope.WRITE)
+    keep = queries.decision_of(decision_id)
+    decisions = [keep, *(queries.decision_of(pk) for pk in payload.others)]
+    settle_conflict(decisions=decisions, keep=keep, actor=actor, reason=payload.reason)
+    return all_listed([queries.decision_of(decision.pk) for decision in decisions], out)
 
 
 @router.patch("/{int:decision_id}", response=DecisionDetail, summary="Change a decision")

@@ -10,8 +10,9 @@ from contextdash.actor import Actor
 from contextdash.apikit import Body, Paging, PatchBody, allow, if_match, listed, once
 from contextdash.limits import PAGE_ROWS
 from contextdash.models.token import Scope
-from sessions_app.api.outs import MessageList, MessageOut, message_item, message_out
+from sessions_app.api.outs import MessageList, MessageOut, handoff_item, message_item, message_out
 from sessions_app.models import AgentMessage
+from sessions_app.queries import handoffs
 from sessions_app.queries import messages as queries
 from sessions_app.queries.inject import injected_context
 from sessions_app.queries.sessions_api import session_id_of
@@ -40,6 +41,21 @@ class MessageQuery(Paging):
     session: str | None = None
     agent: str | None = None
     project: str | None = None
+
+
+class InboxQuery(Schema):
+    target: str | None = None
+    project: str | None = None
+    stream: bool = False
+    """Whether a later word of the target in another session of the same work stream is an answer."""
+
+
+class InboxOut(Schema):
+    items: list[MessageOut]
+    hidden: int
+    """How many older ones wait behind them."""
+    targets: dict[str, int]
+    """For whom how many wait, of the whole inbox."""
 
 
 class InjectQuery(Schema):
@@ -79,6 +95,18 @@ def messages(request: HttpRequest, query: Query[MessageQuery]) -> Any:
         cursor=query.cursor,
     )
     return listed(found, message_item)
+
+
+@router.get("/inbox", response=InboxOut, summary="Hand-offs that wait, newest first")
+def inbox(request: HttpRequest, query: Query[InboxQuery]) -> Any:
+    """Those with a target that wrote nothing later, not acknowledged; each is cut after 300 characters."""
+    allow(request, Scope.READ)
+    box = handoffs.inbox(project=query.project, target=query.target, in_streams=query.stream)
+    return {
+        "items": [handoff_item(row) for row in box.handoffs],
+        "hidden": box.hidden,
+        "targets": dict(box.targets),
+    }
 
 
 @router.get("/inject", summary="The newest messages as text for an agent's context")

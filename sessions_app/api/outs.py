@@ -215,6 +215,12 @@ def message_item(row: AgentMessage) -> dict[str, Any]:
     return _message(row, shorten(head, READ_RECENT_CHARS))
 
 
+def handoff_item(row: AgentMessage) -> dict[str, Any]:
+    """For the inbox, which reads 300 characters and one more as ``content_start``."""
+    start: str = row.content_start  # type: ignore[attr-defined]  # annotated by the query
+    return _message(row, shorten(start, 300))
+
+
 def _message(row: AgentMessage, content: str) -> dict[str, Any]:
     return {
         "id": row.pk,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router, Schema
 
 from contextdash.actor import Actor
@@ -12,6 +12,7 @@ from contextdash.limits import READ_RECENT_CHARS
 from contextdash.models.token import Scope
 from sessions_app.models import Plan
 from sessions_app.queries import plans as queries
+from sessions_app.queries.plan_diff import unified
 from sessions_app.queries.sessions_api import session_id_of
 from sessions_app.queries.texts import text_or_start
 from sessions_app.services.belonging import project_of_slug, told_time
@@ -129,6 +130,16 @@ def many(request: HttpRequest, filters: Query[PlanFilters]) -> dict[str, Any]:
 def one(request: HttpRequest, plan_id: int) -> dict[str, Any]:
     allow(request, Scope.READ)
     return out(queries.plan_of(plan_id))
+
+
+@router.get("/{int:plan_id}/diff", summary="What changed since another version")
+def diff(request: HttpRequest, plan_id: int, against: int | None = None) -> HttpResponse:
+    """A unified diff from version ``against`` of this plan, else from the one before; empty without one."""
+    allow(request, Scope.READ)
+    plan = queries.plan_of(plan_id)
+    number = plan.number - 1 if against is None else against
+    earlier = queries.version_of(plan, number) if number or against is not None else plan
+    return HttpResponse(unified(earlier, plan), content_type="text/x-diff; charset=utf-8")
 
 
 @router.patch("/{int:plan_id}", response=PlanOut, summary="Change a plan's status or title")

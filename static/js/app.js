@@ -45,8 +45,26 @@ async function copy(button) {
   }
 }
 
+// A link to a text: copied when the browser allows it, else followed.
+async function copyFrom(link) {
+  try {
+    const answer = await fetch(link.href, { headers: { Accept: "text/markdown" } });
+    if (!answer.ok) throw new Error(answer.statusText);
+    await navigator.clipboard.writeText(await answer.text());
+    toast("Copied");
+  } catch {
+    location.assign(link.href);
+  }
+}
+
 document.addEventListener("click", (event) => {
   closeOtherMenus(event.target);
+  const source = event.target.closest("[data-copy-from]");
+  if (source && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
+    event.preventDefault();
+    copyFrom(source);
+    return;
+  }
   const button = event.target.closest("[data-dialog], [data-close], [data-copy], [data-dismiss], [data-refresh]");
   if (!button) return;
   if (button.dataset.dialog) document.querySelector(button.dataset.dialog)?.showModal();

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 APPS = ("sessions_app", "reviews_app", "backlog_app")
 SEES_ALL = ("contextdash.api", "contextdash.urls", "contextdash.pages", "contextdash.cli", "contextdash.wsgi")
-SEES_ALL += ("contextdash.shortpath", "contextdash.ingest_api")
+SEES_ALL += ("contextdash.shortpath", "contextdash.ingest_api", "contextdash.standup_api")
 
 FORBIDDEN = {
     "contextdash": APPS,
