@@ -30,6 +30,9 @@ TITLE_CHARS = 500
 PATH_CHARS = 4096
 """A path or address."""
 
+REASON_CHARS = 2000
+"""Why somebody changed something; a longer reason is answered 422."""
+
 SESSION_ID_CHARS = 128
 """A longer session id is stored as ``x`` and 31 hex digits of its SHA-256."""
 

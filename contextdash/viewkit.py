@@ -5,6 +5,7 @@ from functools import wraps
 from typing import Any, Concatenate
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from contextdash.actor import Actor
@@ -26,6 +27,13 @@ def wants_fragment(request: HttpRequest) -> bool:
 def whole_number(text: str) -> int | None:
     """What an address or a form says, where it is a plain number that every column takes."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
+def next_address(request: HttpRequest, *, otherwise: str) -> str:
+    """Where ``next`` of a form or an address leads, if that is an address of this site."""
+    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    ours = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None)
+    return wanted if ours else otherwise
 
 
 def person_of(request: HttpRequest) -> User:

@@ -57,7 +57,7 @@ def close(request: HttpRequest, sprint_id: int) -> HttpResponse:
         sprint_id=sprint_id,
         actor=actor_of(request),
         move_to_id=int(raw) if raw else None,
-        reason=request.POST.get("reason", "")[:2000],
+        reason=request.POST.get("reason", ""),
     )
     moved = f", {closing.carried} unfinished moved on" if closing.carried else ", everything done"
     messages.success(request, f"{closing.sprint.name} closed{moved}")

@@ -68,7 +68,7 @@ def move(request: HttpRequest, story_id: int) -> HttpResponse:
         before_id=before,
         expected_version=_number(request, "version"),
         actor=actor_of(request),
-        reason=request.POST.get("reason", "")[:2000],
+        reason=request.POST.get("reason", ""),
     )
     if "bare" in request.POST:
         return HttpResponse(status=204, headers={"X-Story-Version": str(row.version)})
@@ -125,7 +125,7 @@ def delete(request: HttpRequest, story_id: int) -> HttpResponse:
     stories.delete_story(
         story_id=story_id,
         actor=actor_of(request),
-        reason=request.POST.get("reason", "")[:2000],
+        reason=request.POST.get("reason", ""),
         expected_version=_number(request, "version"),
     )
     return redirect(f"{reverse('board')}?{urlencode({'undo': story_id})}")
@@ -162,7 +162,7 @@ def _change(request: HttpRequest, story_id: int) -> HttpResponse:
                 story_id=story_id,
                 values=form.values(),
                 actor=actor_of(request),
-                reason=request.POST.get("reason", "")[:2000],
+                reason=request.POST.get("reason", ""),
                 expected_version=_number(request, "version"),
             )
         except Refused as refusal:

@@ -5,14 +5,14 @@ from django.contrib.auth import login, logout
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import URLPattern, path
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.urls import URLPattern, path, reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from contextdash.errors import Refused
 from contextdash.services import signin as service
+from contextdash.viewkit import next_address
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
@@ -38,7 +38,7 @@ class SigninForm(forms.Form):
 def signin(request: HttpRequest) -> HttpResponse:
     """By name and password; the page also says how to get a link."""
     if request.user.is_authenticated:
-        return redirect(_next(request))
+        return redirect(next_address(request, otherwise=reverse("today")))
     if request.method == "GET":
         return _page(request, SigninForm())
     form = SigninForm(request.POST)
@@ -53,7 +53,7 @@ def signin(request: HttpRequest) -> HttpResponse:
     login(request, user, BACKEND)
     if not form.cleaned_data["keep"]:
         request.session.set_expiry(0)
-    return redirect(_next(request))
+    return redirect(next_address(request, otherwise=reverse("today")))
 
 
 @login_not_required
@@ -66,7 +66,7 @@ def by_link(request: HttpRequest, secret: str) -> HttpResponse:
     except service.SigninRefused as refused:
         return _page(request, SigninForm(), error=refused.detail, status=refused.status)
     login(request, user, BACKEND)
-    return redirect(_next(request))
+    return redirect(next_address(request, otherwise=reverse("today")))
 
 
 @require_POST
@@ -78,15 +78,6 @@ def signout(request: HttpRequest) -> HttpResponse:
 def _page(request: HttpRequest, form: SigninForm, *, error: str = "", status: int = 200) -> HttpResponse:
     context = {"form": form, "error": error, "next": request.GET.get("next", request.POST.get("next", ""))}
     return render(request, "pages/signin.html", context, status=status)
-
-
-def _next(request: HttpRequest) -> str:
-    """Where the person wanted to go, if that is a page of ours."""
-    wanted = request.POST.get("next") or request.GET.get("next") or ""
-    safe = url_has_allowed_host_and_scheme(
-        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    )
-    return wanted if safe else "/"
 
 
 urlpatterns: list[URLPattern] = [

@@ -4,7 +4,7 @@ from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -12,7 +12,7 @@ from contextdash.errors import Invalid
 from contextdash.pages.context import shell_of
 from contextdash.pages.forms import PasswordForm, ProfileForm
 from contextdash.services import users
-from contextdash.viewkit import actor_of, person_of
+from contextdash.viewkit import actor_of, next_address, person_of
 
 
 @require_http_methods(["GET", "POST"])
@@ -54,8 +54,7 @@ def set_theme(request: HttpRequest) -> HttpResponse:
     users.change_profile(
         user=person, time_zone=person.time_zone, theme=request.POST.get("theme", ""), actor=actor_of(request)
     )
-    back = request.POST.get("next", "")
-    return redirect(back if url_has_allowed_host_and_scheme(back, {request.get_host()}) else "today")
+    return redirect(next_address(request, otherwise=reverse("today")))
 
 
 @require_GET

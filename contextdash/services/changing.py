@@ -8,6 +8,8 @@ from django.db import models
 from contextdash import clock
 from contextdash.actor import Actor
 from contextdash.errors import Stale
+from contextdash.fields import word
+from contextdash.limits import REASON_CHARS
 from contextdash.models import Change
 
 
@@ -23,7 +25,7 @@ def record(
         new=_text(new),
         user=actor.user,
         token=actor.token,
-        reason=reason,
+        reason=_checked(reason),
         at=clock.now(),
     )
 
@@ -46,6 +48,7 @@ def change_row[M: models.Model](
 
     Raises:
         Stale: the row has another version by now.
+        Invalid: the reason is above its limit.
     """
     model = type(row)
     seen = getattr(row, version_field)
@@ -60,7 +63,7 @@ def change_row[M: models.Model](
     if not updated:
         now = model._default_manager.filter(pk=row.pk).values_list(version_field, flat=True).first()
         raise _stale(now)
-    at = clock.now()
+    at, why = clock.now(), _checked(reason)
     Change.objects.bulk_create(
         Change(
             noun=model._meta.db_table,
@@ -70,7 +73,7 @@ def change_row[M: models.Model](
             new=_text(value),
             user=actor.user,
             token=actor.token,
-            reason=reason,
+            reason=why,
             at=at,
         )
         for name, value in differing.items()
@@ -80,6 +83,10 @@ def change_row[M: models.Model](
         setattr(row, name, value)
     setattr(row, version_field, seen + 1)
     return row
+
+
+def _checked(reason: str) -> str:
+    return word(reason, "reason", chars=REASON_CHARS, required=False)
 
 
 def _stale(current: int | None) -> Stale:

@@ -143,7 +143,7 @@ def change_review(
         review,
         values=checked,
         actor=actor,
-        reason=word(reason, "reason", chars=2000, required=False),
+        reason=reason,
         unrecorded=_DERIVED,
     )
     if review.version != version:

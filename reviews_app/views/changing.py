@@ -7,11 +7,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.http import url_has_allowed_host_and_scheme
 
 from contextdash.errors import Invalid, NotFound
 from contextdash.limits import BODY_BYTES
-from contextdash.viewkit import actor_of, changes
+from contextdash.viewkit import actor_of, changes, next_address
 from reviews_app.models import Resolution
 from reviews_app.queries import findings
 from reviews_app.queries.diffs import Answer
@@ -98,10 +97,7 @@ def _tell(request: HttpRequest, ids: Sequence[int], to: str) -> None:
 
 
 def _back(request: HttpRequest) -> str:
-    wanted = request.POST.get("next", "")
-    if wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None):
-        return wanted
-    return reverse("reviews")
+    return next_address(request, otherwise=reverse("reviews"))
 
 
 def _version(text: str) -> int | None:

@@ -122,7 +122,7 @@ def given_reason(request: HttpRequest) -> str:
     reason = request.POST.get("reason", "").strip()
     if not reason:
         raise Invalid("Say why, in a few words.", field="reason")
-    return reason[:2000]
+    return reason
 
 
 def _title(day: date, today: date) -> str:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from contextdash import live
-from contextdash.viewkit import actor_of, changes
+from contextdash.viewkit import actor_of, changes, next_address
 from sessions_app.models import AgentMessage
 from sessions_app.queries import handoffs
 from sessions_app.queries.messages import message
@@ -66,7 +66,5 @@ def message_page(request: HttpRequest, pk: int) -> HttpResponse:
 @changes
 def message_acknowledge(request: HttpRequest, pk: int) -> HttpResponse:
     row = acknowledge(message=message(pk), actor=actor_of(request))
-    back = request.POST.get("next", "")
-    if url_has_allowed_host_and_scheme(back, allowed_hosts=None):
-        return redirect(back)
-    return redirect("session_panel", row.session_id, "messages")
+    panel = reverse("session_panel", args=[row.session_id, "messages"])
+    return redirect(next_address(request, otherwise=panel))
