@@ -15,8 +15,8 @@ from sessions_app.queries import sessions_api as queries
 from sessions_app.queries.sessions import SessionFilter
 from sessions_app.services.belonging import project_of_slug
 from sessions_app.services.purging import drive_on, open_purges
-from sessions_app.services.session_flags import delete_session
-from sessions_app.services.sessions import TOLD, change_session, close_session, ensure_session
+from sessions_app.services.ending import close_session, delete_session
+from sessions_app.services.sessions import TOLD, change_session, ensure_session
 from sessions_app.vocabulary import SessionStatus
 
 router = Router(tags=["sessions"])

@@ -12,7 +12,7 @@ from contextdash.models import Change, User
 from contextdash.paging import Page, page
 from sessions_app.models import Session
 from sessions_app.queries.states import PHANTOM_AFTER_US, states_q
-from sessions_app.services.session_flags import UNDO_FOR
+from sessions_app.services.ending import UNDO_FOR
 from sessions_app.vocabulary import Activity
 
 FACET_ROWS = 500

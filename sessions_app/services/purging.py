@@ -23,7 +23,7 @@ from contextdash.limits import MIB
 from contextdash.models.token import Scope
 from contextdash.writer import write
 from sessions_app.models import Event, Purge, Session
-from sessions_app.services.session_flags import descendants
+from sessions_app.services.ending import descendants
 
 TASK = "purges"
 """The background task that drives open purges."""

@@ -1,4 +1,4 @@
-"""Sessions as writers need them: found or made by id, told more about, closed, and their counters kept."""
+"""Sessions as writers need them: found or made by id, told more about, changed, and their counters kept."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from contextdash.redaction import mask
 from contextdash.services.changing import change_row
 from contextdash.writer import write
 from sessions_app.models import Project, Session, SessionState, Tombstone
-from sessions_app.vocabulary import Activity, SessionStatus
+from sessions_app.vocabulary import Activity
 
 _WORD_CHARS = {
     "agent_name": 200,
@@ -71,29 +71,6 @@ def ensure_session(
 
 
 @write
-def close_session(
-    *, session: Session, actor: Actor, status: str = SessionStatus.CLOSED, reason: str = ""
-) -> Session:
-    """End a session. Closing twice keeps the first end; another status is taken over.
-
-    Raises:
-        Invalid: the status is empty or too long.
-        Stale: somebody changed the session in the meantime.
-    """
-    values: dict[str, object] = {"status": word(status, "status", chars=40)}
-    if session.ended_at is None:
-        values["ended_at"] = clock.now()
-    if session.activity != Activity.ENDED:
-        values |= {
-            "activity": Activity.ENDED,
-            "activity_since_us": clock.now_us(),
-            "waiting_for": "",
-            "current_call": "",
-        }
-    return _changed(session, values, actor=actor, reason=reason)
-
-
-@write
 def change_session(
     *,
     session: Session,
@@ -121,7 +98,7 @@ def change_session(
     # Archiving twice keeps the first time.
     if "archived" in values and bool(values["archived"]) != (session.archived_at is not None):
         checked["archived_at"] = clock.now() if values["archived"] else None
-    return _changed(session, checked, actor=actor, reason=reason, expected_version=expected_version)
+    return set_fields(session, checked, actor=actor, reason=reason, expected_version=expected_version)
 
 
 def named_session(*, session_id: str, actor: Actor, agent_name: str = "main") -> Session:
@@ -153,6 +130,35 @@ def create_session(
         **values,
     )
     SessionState.objects.create(session=session, version=0, created_us=at_us)
+    return session
+
+
+def set_fields(
+    session: Session,
+    values: Mapping[str, object],
+    *,
+    actor: Actor,
+    reason: str,
+    expected_version: int | None = None,
+) -> Session:
+    """Set checked columns, write the history, let open pages look again. Call it inside a write.
+
+    Raises:
+        Stale: it is not at ``expected_version`` any more.
+    """
+    before = session.metadata_version
+    change_row(
+        session,
+        values=values,
+        actor=actor,
+        reason=reason,
+        expected_version=expected_version,
+        version_field="metadata_version",
+        unrecorded=frozenset({"activity", "activity_since_us", "waiting_for", "current_call"}),
+    )
+    if session.metadata_version != before:
+        # Open pages of it look again; its place in the lists stays, since nothing happened in it.
+        Session.objects.filter(key=session.key).update(ordinal=F("ordinal") + 1)
     return session
 
 
@@ -202,27 +208,3 @@ def _told(values: Mapping[str, Any]) -> dict[str, str | None]:
         else:
             raise Invalid(f"{name} is no field of a session.", field=name)
     return checked
-
-
-def _changed(
-    session: Session,
-    values: Mapping[str, object],
-    *,
-    actor: Actor,
-    reason: str,
-    expected_version: int | None = None,
-) -> Session:
-    before = session.metadata_version
-    change_row(
-        session,
-        values=values,
-        actor=actor,
-        reason=reason,
-        expected_version=expected_version,
-        version_field="metadata_version",
-        unrecorded=frozenset({"activity", "activity_since_us", "waiting_for", "current_call"}),
-    )
-    if session.metadata_version != before:
-        # Open pages of it look again; its place in the lists stays, since nothing happened in it.
-        Session.objects.filter(key=session.key).update(ordinal=F("ordinal") + 1)
-    return session

@@ -19,7 +19,8 @@ from sessions_app.queries import sessions as queries
 from sessions_app.queries.seen import unseen_keys
 from sessions_app.queries.session import find_session
 from sessions_app.queries.states import STATES
-from sessions_app.services import session_flags
+from sessions_app.services import ending
+from sessions_app.services.sessions import change_session
 from sessions_app.views.listed import ListedSession, listed
 from sessions_app.views.listing import Day, address, by_day, cleared
 
@@ -78,23 +79,23 @@ def session_list(request: HttpRequest) -> HttpResponse:
 
 @changes
 def pin(request: HttpRequest, session_id: str) -> HttpResponse:
-    pinned = request.POST.get("pinned") == "1"
-    session_flags.pin_session(session=find_session(session_id), pinned=pinned, actor=actor_of(request))
-    return redirect("session", session_id)
+    return _flag(request, session_id, "pinned")
 
 
 @changes
 def archive(request: HttpRequest, session_id: str) -> HttpResponse:
-    archived = request.POST.get("archived") == "1"
-    session_flags.archive_session(
-        session=find_session(session_id), archived=archived, actor=actor_of(request)
-    )
+    return _flag(request, session_id, "archived")
+
+
+def _flag(request: HttpRequest, session_id: str, name: str) -> HttpResponse:
+    values = {name: request.POST.get(name) == "1"}
+    change_session(session=find_session(session_id), values=values, actor=actor_of(request))
     return redirect("session", session_id)
 
 
 @changes
 def delete(request: HttpRequest, session_id: str) -> HttpResponse:
-    session = session_flags.delete_session(
+    session = ending.delete_session(
         session=find_session(session_id), actor=actor_of(request), reason=request.POST.get("reason", "")
     )
     return redirect(f"{reverse('sessions')}?{urlencode({'deleted': session.id})}")
@@ -105,7 +106,7 @@ def undelete(request: HttpRequest, session_id: str) -> HttpResponse:
     session = queries.deleted_session(session_id)
     if session is None:
         raise NotFound("There is no deleted session of that id.")
-    session_flags.undelete_session(session=session, actor=actor_of(request), reason="undone")
+    ending.undelete_session(session=session, actor=actor_of(request), reason="undone")
     return redirect("session", session_id)
 
 

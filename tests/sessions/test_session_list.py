@@ -15,7 +15,7 @@ from contextdash.models import Change, User
 from sessions_app.models import Session, Tombstone
 from sessions_app.queries.sessions import SessionFilter, filtered
 from sessions_app.queries.states import STATES, state_of, states_q
-from sessions_app.services import session_flags
+from sessions_app.services import ending
 from sessions_app.services.sessions import named_session, touch
 from tests import factories
 
@@ -304,8 +304,8 @@ def test_a_deleted_session_comes_back_within_a_day_with_what_went_with_it(page: 
     session = made("it")
     child = made("child", parent=session)
     gone_before = made("gone before", parent=session)
-    session_flags.delete_session(session=gone_before, actor=SYSTEM, reason="earlier")
-    session_flags.delete_session(session=session, actor=SYSTEM, reason="oops")
+    ending.delete_session(session=gone_before, actor=SYSTEM, reason="earlier")
+    ending.delete_session(session=session, actor=SYSTEM, reason="oops")
     assert titles(page.get("/sessions/?flag=deleted&children=1")) == ["gone before", "child", "it"]
     page.post(f"/sessions/{session.id}/undelete/")
     assert page.get(f"/sessions/{session.id}/").status_code == 200
@@ -316,9 +316,9 @@ def test_a_deleted_session_comes_back_within_a_day_with_what_went_with_it(page: 
 
 def test_after_a_day_it_stays_deleted(page: Client) -> None:
     session = made("it")
-    session_flags.delete_session(session=session, actor=SYSTEM, reason="done")
+    ending.delete_session(session=session, actor=SYSTEM, reason="done")
     session.deleted_at = clock.now() - timedelta(days=1, minutes=1)
     session.save(update_fields=["deleted_at"])
     assert page.post(f"/sessions/{session.id}/undelete/").status_code == 404
     with pytest.raises(Conflict):
-        session_flags.undelete_session(session=session, actor=SYSTEM)
+        ending.undelete_session(session=session, actor=SYSTEM)

@@ -1,16 +1,19 @@
-"""What people do with a session as a whole: pin, archive, delete and take that back."""
+"""How sessions end: closed with all that is open in them, deleted, brought back."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import F
+from django.db.models import F, Value
+from django.db.models.functions import Coalesce
 
 from contextdash import clock
 from contextdash.actor import Actor
 from contextdash.errors import Conflict
-from contextdash.fields import text
-from contextdash.services.changing import change_row
+from contextdash.fields import text, word
 from contextdash.writer import write
-from sessions_app.models import Session, Tombstone
+from sessions_app.models import Run, Session, Tombstone, ToolCall, Turn
+from sessions_app.services.sessions import set_fields
+from sessions_app.vocabulary import Activity, CallState, RunStatus, SessionStatus
 
 UNDO_FOR = timedelta(days=1)
 """How long a deleted session can be brought back."""
@@ -22,16 +25,33 @@ FAMILY_DEPTH = 5
 
 
 @write
-def pin_session(*, session: Session, pinned: bool, actor: Actor) -> Session:
-    return _change(session, {"pinned": pinned}, actor)
+def close_session(
+    *, session: Session, actor: Actor, status: str = SessionStatus.CLOSED, reason: str = ""
+) -> Session:
+    """End a session: what is open in it is interrupted, its subagents end with it.
 
+    Closing twice keeps the first end; another status is taken over.
 
-@write
-def archive_session(*, session: Session, archived: bool, actor: Actor) -> Session:
-    """Lists leave an archived session out unless asked; archiving twice keeps the first time."""
-    if archived == (session.archived_at is not None):
-        return session
-    return _change(session, {"archived_at": clock.now() if archived else None}, actor)
+    Raises:
+        Invalid: the status is empty or too long.
+        Stale: somebody changed the session in the meantime.
+    """
+    at = clock.now()
+    values: dict[str, object] = {"status": word(status, "status", chars=40)}
+    if session.ended_at is None:
+        values["ended_at"] = at
+    if session.activity != Activity.ENDED:
+        values |= _at_rest(at)
+    changed = set_fields(session, values, actor=actor, reason=reason)
+    children = Session.objects.filter(key__in=[child.key for child in descendants(session)])
+    children.exclude(activity=Activity.ENDED).update(
+        **_at_rest(at),
+        status=SessionStatus.CLOSED,
+        ended_at=Coalesce("ended_at", Value(at)),
+        ordinal=F("ordinal") + 1,
+    )
+    _interrupt_work([session.key, *children.values_list("key", flat=True)], clock.to_us(at))
+    return changed
 
 
 @write
@@ -50,7 +70,9 @@ def delete_session(
     if session.deleted_at is not None:
         return session
     at = clock.now()
-    changed = _change(session, {"deleted_at": at}, actor, why, expected_version)
+    changed = set_fields(
+        session, {"deleted_at": at}, actor=actor, reason=why, expected_version=expected_version
+    )
     children = [child for child in descendants(session) if child.deleted_at is None]
     Session.objects.filter(key__in=[child.key for child in children]).update(deleted_at=at)
     for gone in [session, *children]:
@@ -77,7 +99,7 @@ def undelete_session(*, session: Session, actor: Actor, reason: str = "") -> Ses
     children = [child for child in descendants(session) if child.deleted_at == at]
     Tombstone.objects.filter(session_id__in=[session.id, *(child.id for child in children)]).delete()
     Session.objects.filter(key__in=[child.key for child in children]).update(deleted_at=None)
-    return _change(session, {"deleted_at": None}, actor, reason)
+    return set_fields(session, {"deleted_at": None}, actor=actor, reason=reason)
 
 
 @write
@@ -93,24 +115,22 @@ def end_undo() -> bool:
     return len(keys) == SLICE_ROWS
 
 
-def _change(
-    session: Session,
-    values: dict[str, object],
-    actor: Actor,
-    reason: str = "",
-    expected_version: int | None = None,
-) -> Session:
-    changed = change_row(
-        session,
-        values=values,
-        actor=actor,
-        reason=reason,
-        expected_version=expected_version,
-        version_field="metadata_version",
-    )
-    # Open pages of it look again. Its place in the lists stays: nothing happened in it.
-    Session.objects.filter(key=session.key).update(ordinal=F("ordinal") + 1)
-    return changed
+def _at_rest(at: datetime) -> dict[str, Any]:
+    return {
+        "activity": Activity.ENDED,
+        "activity_since_us": clock.to_us(at),
+        "waiting_for": "",
+        "current_call": "",
+    }
+
+
+def _interrupt_work(session_keys: list[int], at_us: int) -> None:
+    """End turns, runs and calls that are open: nobody works on them any more."""
+    runs = Run.objects.filter(session__in=session_keys, status=RunStatus.RUNNING)
+    Turn.objects.filter(key__in=runs.values("turn")).update(ended_us=at_us)
+    runs.update(status=RunStatus.INTERRUPTED, ended_us=at_us)
+    calls = ToolCall.objects.filter(session__in=session_keys, state=CallState.PREPARED)
+    calls.update(state=CallState.INTERRUPTED, ended_us=at_us)
 
 
 def descendants(session: Session) -> list[Session]:
