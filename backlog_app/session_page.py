@@ -13,7 +13,7 @@ from backlog_app.queries.stories import begun
 from contextdash.clock import from_us, to_us
 from contextdash.models import Change
 from sessions_app.models import Session
-from sessions_app.registry import Panel, Row, Window, registry
+from sessions_app.registry import Exported, Panel, Row, Window, registry
 
 ROW_TEMPLATE = "board/_timeline_row.html"
 PANEL_STORIES = 200
@@ -38,6 +38,16 @@ def register() -> None:
             context=panel_context,
             count=lambda session: session.story_count,
             styles="pages/board.css",
+        )
+    )
+    registry.add_export(
+        Exported(
+            noun="stories",
+            title="Stories",
+            rows=lambda session: BacklogItem.objects.filter(session=session, deleted_at=None),
+            head="story",
+            words=("status", "assigned_agent", "priority", "ts"),
+            texts=("acceptance_criteria",),
         )
     )
 

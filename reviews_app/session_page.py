@@ -7,7 +7,7 @@ from contextdash.clock import to_us
 from reviews_app.models import Review
 from reviews_app.queries import findings
 from sessions_app.models import Session
-from sessions_app.registry import Panel, Row, Window, registry
+from sessions_app.registry import Exported, Panel, Row, Window, registry
 
 ROW_TEMPLATE = "reviews/_timeline_row.html"
 
@@ -22,6 +22,16 @@ def register() -> None:
             context=panel_context,
             count=lambda session: session.review_count,
             styles="pages/reviews.css",
+        )
+    )
+    registry.add_export(
+        Exported(
+            noun="reviews",
+            title="Findings",
+            rows=lambda session: Review.objects.filter(session=session),
+            head="target",
+            words=("severity", "reviewer_agent", "resolution", "ts"),
+            texts=("finding", "suggested_fix", "code_context"),
         )
     )
 

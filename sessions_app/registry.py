@@ -1,4 +1,4 @@
-"""Where apps register what a session page shows of theirs, so that it need not import them.
+"""Where apps register what a session's page and export show of theirs, so that these need not import them.
 
 An app calls these in ``AppConfig.ready``; order of registration is order on the page.
 """
@@ -6,6 +6,8 @@ An app calls these in ``AppConfig.ready``; order of registration is order on the
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from django.db.models import QuerySet
 
 from sessions_app.models import Session
 
@@ -65,10 +67,29 @@ class Panel:
     """The static file that its template and its rows in the timeline are drawn with, if any."""
 
 
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A noun that leaves with the export of a session."""
+
+    noun: str
+    """Its key in the JSON export, such as ``decisions``."""
+    title: str
+    """Its heading in the Markdown export."""
+    rows: Callable[[Session], QuerySet[Any]]
+    """All of a session; they are read in order of their primary key."""
+    head: str
+    """The field that a row is headed by in Markdown."""
+    words: tuple[str, ...] = ()
+    """Short fields, written in one line."""
+    texts: tuple[str, ...] = ()
+    """Long fields, each written as a block."""
+
+
 @dataclass(slots=True)
 class Registry:
     timeline: dict[str, Rows] = field(default_factory=dict)
     panels: dict[str, Panel] = field(default_factory=dict)
+    exported: dict[str, Exported] = field(default_factory=dict)
 
     def add_timeline(self, kind: str, rows: Rows) -> None:
         self.timeline[kind] = rows
@@ -77,6 +98,9 @@ class Registry:
     def styles(self) -> list[str]:
         """The style sheets of all panels, each once."""
         return list(dict.fromkeys(panel.styles for panel in self.panels.values() if panel.styles))
+
+    def add_export(self, exported: Exported) -> None:
+        self.exported[exported.noun] = exported
 
     def add_panel(self, panel: Panel) -> None:
         self.panels[panel.slug] = panel

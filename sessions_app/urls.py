@@ -3,6 +3,7 @@ from django.urls import URLPattern, path
 from sessions_app.views import (
     decisions,
     deliveries,
+    export,
     hooks,
     messages,
     mistakes,
@@ -19,6 +20,7 @@ urlpatterns: list[URLPattern] = [
     path("sessions/", sessions.session_list, name="sessions"),
     path("profile/seen/sessions/", seen.see_rows, name="see_rows"),
     path("profile/seen/sessions/<str:session_id>/", seen.see_timeline, name="see_timeline"),
+    path("sessions/<str:session_id>/export.<str:ending>", export.export, name="session_export"),
     path("sessions/<str:session_id>/pin/", sessions.pin, name="session_pin"),
     path("sessions/<str:session_id>/archive/", sessions.archive, name="session_archive"),
     path("sessions/<str:session_id>/delete/", sessions.delete, name="session_delete"),

@@ -1,7 +1,6 @@
 """Commands that work on the database directly, beside a running server: tokens, backup, doctor."""
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contextdash.cli.kit import Commands, command, table, with_django
@@ -15,8 +14,6 @@ SCOPES = ("ingest", "read", "write", "admin")
 
 def add_commands(commands: Commands) -> None:
     _add_token(commands)
-    copy = command(commands, "backup", backup, "Copy the SQLite database, beside a running server too.")
-    copy.add_argument("file", type=Path)
     doctor = command(commands, "doctor", examine, "Say what is wrong here, and how to mend it.")
     doctor.add_argument("--mend", action="store_true", help="do what can be done without asking")
 
@@ -74,14 +71,6 @@ def revoke_token(args: argparse.Namespace) -> None:
     print(
         f"Revoked {found[0].name} ({found[0].prefix}…). A server believes it for at most five seconds more."
     )
-
-
-def backup(args: argparse.Namespace) -> None:
-    with_django()
-    from contextdash.services.backup import backup as copy
-
-    size = copy(args.file)
-    print(f"Wrote {args.file}: {size:,} bytes, checked.")
 
 
 def examine(args: argparse.Namespace) -> int:

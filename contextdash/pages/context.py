@@ -49,10 +49,11 @@ _GROUPS: tuple[tuple[tuple[str, str], ...], ...] = (
         ("mistakes", "Mistakes"),
     ),
     (("standup", "Stand-up"), ("hooks", "Hooks")),
-    (("connect", "Connect"), ("people", "People"), ("admin", "Admin")),
+    (("connect", "Connect"), ("settings", "Settings"), ("admin", "Admin")),
 )
 _COUNTED = {"today": "need a person", "sessions": "working", "reviews": "open findings"}
-_OF_OWNERS = {"people", "admin"}
+_OF_OWNERS = {"admin"}
+_OF_WRITERS = {"settings"}
 _FIRST = {"today", "sessions", "board", "reviews"}
 
 
@@ -91,11 +92,12 @@ class Shell:
         counts = self.freshness.counts
         numbers = {"today": counts.needs, "sessions": counts.working, "reviews": counts.findings}
         staff = getattr(self._request.user, "is_staff", False)
+        writes = getattr(self._request.user, "may_write", False)
         return [
             [
                 self._entry(slug, title, numbers.get(slug, 0))
                 for slug, title in group
-                if staff or slug not in _OF_OWNERS
+                if (staff or slug not in _OF_OWNERS) and (writes or slug not in _OF_WRITERS)
             ]
             for group in _GROUPS
         ]

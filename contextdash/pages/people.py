@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 
 from contextdash.errors import NotFound, Refused
 from contextdash.models import User
-from contextdash.pages import roster
+from contextdash.pages import roster, settings
 from contextdash.pages.forms import InviteForm, RoleForm
 from contextdash.queries.history import history_of
 from contextdash.services import invites, tokens, users
@@ -106,7 +106,13 @@ def _link(request: HttpRequest, user: User, secret: str) -> dict[str, Any]:
 def _list(
     request: HttpRequest, form: InviteForm, *, link: dict[str, Any] | None = None, status: int = 200
 ) -> HttpResponse:
-    context = {"nav": "people", "members": roster.members(), "form": form, "link": link}
+    context = {
+        "nav": "settings",
+        "tabs": settings.tabs(request, "people"),
+        "members": roster.members(),
+        "form": form,
+        "link": link,
+    }
     return render(request, "pages/people.html", context, status=status)
 
 
@@ -119,7 +125,7 @@ def _person(
     status: int = 200,
 ) -> HttpResponse:
     context = {
-        "nav": "people",
+        "nav": "settings",
         "person": user,
         "last_seen": roster.last_seen(user),
         "last_owner": roster.is_last_owner(user),

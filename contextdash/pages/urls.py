@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from contextdash.pages import auth, connect, people, profile, standup, today
+from contextdash.pages import auth, connect, people, profile, settings, standup, today
 
 urlpatterns: list[URLPattern] = [
     path("", today.today, name="today"),
@@ -16,6 +16,10 @@ urlpatterns: list[URLPattern] = [
     path("people/<int:pk>/role/", people.change_role, name="person_role"),
     path("people/<int:pk>/active/", people.set_active, name="person_active"),
     path("people/<int:pk>/tokens/<int:token>/revoke/", people.revoke_token, name="person_revoke"),
+    path("settings/", settings.settings, name="settings"),
+    path("settings/kept/", settings.kept, name="kept"),
+    path("settings/redaction/", settings.redaction, name="redaction"),
+    path("sessions/<str:session_id>/purge/", settings.purge, name="session_purge"),
     path("profile/", profile.profile, name="profile"),
     path("profile/theme/", profile.set_theme, name="set_theme"),
     path("profile/password/", profile.set_password, name="set_password"),

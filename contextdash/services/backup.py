@@ -100,8 +100,9 @@ def put_in_place(part: Path, *, expected: Mapping[str, int], at: datetime) -> Re
         BackupFailed: it is damaged, or does not hold what was expected of it.
     """
     database = _sqlite_file("pg_restore")
+    _settle(part)
     counts = _checked(part)
-    if dict(counts) != dict(expected):
+    if {name: counts.get(name) for name in expected} != dict(expected):
         raise BackupFailed("After it was migrated the copy does not hold what it held before.")
     kept = None
     with _alone(database):
@@ -111,7 +112,6 @@ def put_in_place(part: Path, *, expected: Mapping[str, int], at: datetime) -> Re
             if kept.exists():
                 raise Conflict(f"{kept} exists already. Try again in a second.")
             database.rename(kept)
-        _settle(part)
         part.rename(database)
     return Replaced(Copy(database, database.stat().st_size, counts), kept)
 

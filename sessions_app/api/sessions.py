@@ -10,12 +10,13 @@ from contextdash.actor import Actor
 from contextdash.apikit import Body, Paging, PatchBody, allow, listed, once, required_if_match
 from contextdash.models.token import Scope
 from sessions_app.api.outs import PurgeOut, SessionList, SessionOut, purge_out, session_item, session_out
+from sessions_app.export.answer import answer
 from sessions_app.models import Purge, Session
 from sessions_app.queries import sessions_api as queries
 from sessions_app.queries.sessions import SessionFilter
 from sessions_app.services.belonging import project_of_slug
-from sessions_app.services.purging import drive_on, open_purges
 from sessions_app.services.ending import close_session, delete_session
+from sessions_app.services.purging import drive_on, open_purges
 from sessions_app.services.sessions import TOLD, change_session, ensure_session
 from sessions_app.vocabulary import SessionStatus
 
@@ -163,6 +164,13 @@ def delete(request: HttpRequest, session_id: str, reason: str = "") -> Status[No
     actor = allow(request, Scope.WRITE)
     delete_session(session=queries.find_session(session_id), actor=actor, reason=reason)
     return Status(204, None)
+
+
+@router.get("/{session_id}/export", summary="A session as a file")
+def export(request: HttpRequest, session_id: str, format: str = "json") -> Any:  # noqa: A002 - its name outside
+    """The session and its subagents, streamed: ``format=json`` with every payload, ``format=md`` to read."""
+    allow(request, Scope.READ)
+    return answer(queries.find_session(session_id), format)
 
 
 @router.post("/{session_id}/purge", response=PurgeOut, summary="Erase a session's events")

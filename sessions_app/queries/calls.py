@@ -11,7 +11,8 @@ from typing import Any
 from contextdash.cleaning import cut_bytes
 from contextdash.errors import NotFound
 from contextdash.limits import KIB
-from sessions_app.models import Event, Session, ToolCall
+from sessions_app.models import Event, Purge, Session, ToolCall
+from sessions_app.queries.kept import erasure_of
 from sessions_app.queries.session import Family
 
 PART_BYTES = 64 * KIB
@@ -57,6 +58,8 @@ class CallDetail:
     purged: bool
     """The events that held input or output have been erased."""
     ordinals: Sequence[int]
+    erasure: Purge | None = None
+    """What erased them, where that is known."""
 
 
 def call_detail(family: Family, key: int) -> CallDetail:
@@ -68,12 +71,14 @@ def call_detail(family: Family, key: int) -> CallDetail:
     call, events = _call_and_events(family, key)
     parts, error = _parts(call, events)
     wanted = {call.call_event_id, call.result_event_id} - {None}
+    purged = bool(wanted - set(events))
     return CallDetail(
         call=call,
         parts=[_cut(part) for part in parts],
         error=error or call.error,
-        purged=bool(wanted - set(events)),
+        purged=purged,
         ordinals=sorted(event.ordinal for event in events.values()),
+        erasure=erasure_of(family.by_key()[call.session_id], call.started_us) if purged else None,
     )
 
 

@@ -152,7 +152,7 @@ def events_after(session: Session, *, after: int, limit: int) -> tuple[Sequence[
     found = rows.select_related("run").defer("payload")[:taken]
     items = [
         ReadEvent(
-            event, _payload(payloads[event.key]) if event.key in payloads else None, event.key not in payloads
+            event, payload_value(payloads[event.key]) if event.key in payloads else None, event.key not in payloads
         )
         for event in found
     ]
@@ -164,7 +164,7 @@ def event(session: Session, ordinal: int) -> ReadEvent:
     found = Event.objects.select_related("run").filter(session=session, ordinal=ordinal).first()
     if found is None:
         raise NotFound(f"There is no event {ordinal} in this session.")
-    return ReadEvent(found, _payload(found.payload), False)
+    return ReadEvent(found, payload_value(found.payload), False)
 
 
 def projects() -> Sequence[Project]:
@@ -196,7 +196,7 @@ def _beginning_with(rows: QuerySet[Session], prefix: str) -> QuerySet[Session]:
     return found
 
 
-def _payload(raw: bytes | memoryview) -> Any:
+def payload_value(raw: bytes | memoryview) -> Any:
     """The decoded body; an event whose bytes were never JSON is text."""
     body = zlib.decompress(bytes(raw))
     try:

@@ -231,7 +231,7 @@ def test_what_was_purged_is_said_and_the_summary_stays(page: Client, tell: Telle
     purge.finished_at = clock.now()
     purge.save()
     text = opened(page, call)
-    assert "purged" in text
+    assert "erased" in text
     assert "secret output" not in text
     assert "make all" in page.get("/sessions/one/").content.decode()
     assert page.get(f"/sessions/one/calls/{call.key}/stdout/").status_code == 404
