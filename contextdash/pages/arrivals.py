@@ -11,6 +11,7 @@ from pathlib import Path
 from django.db import connection
 from django.db.models import Count, Max, QuerySet
 
+from contextdash import background
 from contextdash.models import Token, User
 from contextdash.pages.snippets import NAMES
 from sessions_app.models import Quarantined, SpoolReport
@@ -56,6 +57,8 @@ class Health:
     """Those where something waits or was lost, the fullest first."""
     reports: int
     """How many spools have ever reported."""
+    late: Sequence[background.TaskState]
+    """What the server does in the background and is behind with, or fails at."""
     sizes: Sizes | None
 
 
@@ -67,6 +70,7 @@ def health(window: timedelta) -> Health:
         refusals=refusals(),
         spools=[report for report in found if report.waiting or report.dropped][:SPOOLS],
         reports=len(found),
+        late=[state for state in background.states() if state.late],
         sizes=sizes(),
     )
 

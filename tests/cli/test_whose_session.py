@@ -1,7 +1,7 @@
 """Whose session a verb writes to, with processes of their own: an agent's hooks, and what its shell runs.
 
 The environments are those that the real programs give to the commands that they run: Claude Code and Codex
-name their session, which is the id that their hooks tell; Gemini names it for hooks only, OpenCode never does.
+name their session, the id that their hooks tell; Gemini names it for hooks only, and OpenCode never does.
 """
 
 import json
