@@ -7,6 +7,7 @@ class BacklogConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from backlog_app import session_page
+        from backlog_app import related, session_page
 
         session_page.register()
+        related.register()

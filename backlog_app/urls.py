@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from backlog_app.views import backlog_list, board, sprints, story
+from backlog_app.views import backlog_list, board, links, sprints, story
 
 urlpatterns: list[URLPattern] = [
     path("board/", board.board, name="board"),
@@ -17,6 +17,8 @@ urlpatterns: list[URLPattern] = [
     path("board/sprints/<int:sprint_id>/burndown/", sprints.burndown, name="sprint_burndown"),
     path("board/sprints/<int:sprint_id>/start/", sprints.start, name="sprint_start"),
     path("board/sprints/<int:sprint_id>/close/", sprints.close, name="sprint_close"),
+    path("board/link/", links.link, name="story_link_from"),
+    path("board/unlink/", links.unlink, name="story_unlink_from"),
     path("board/stories/new/", story.new, name="story_new"),
     path("board/stories/<int:story_id>/", story.story, name="story"),
     path("board/stories/<int:story_id>/edit/", story.edit, name="story_edit"),

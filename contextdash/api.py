@@ -24,6 +24,7 @@ from contextdash.errors import Busy, Refused
 from contextdash.ingest_api import router as ingest
 from contextdash.standup_api import router as standup
 from reviews_app.api import router as reviews
+from reviews_app.api_links import router as finding_links
 from sessions_app.api.decisions import router as decisions
 from sessions_app.api.hook_events import router as hook_events
 from sessions_app.api.ledger import router as ledger
@@ -78,6 +79,7 @@ api.add_router("decisions", decisions)
 api.add_router("mistakes", mistakes)
 api.add_router("hook-events", hook_events)
 api.add_router("reviews", reviews)
+api.add_router("reviews", finding_links)
 api.add_router("backlog", backlog)
 api.add_router("sprints", sprints)
 api.add_router("standup", standup)

@@ -3,7 +3,7 @@ from typing import Any
 from django.contrib import admin
 
 from contextdash.adminkit import Corrections, ReadOnly, head, words
-from reviews_app.models import Resolution, Review, ReviewTally, Severity
+from reviews_app.models import FindingDecision, Resolution, Review, ReviewTally, Severity
 from reviews_app.services.reviews import change_review
 
 
@@ -33,3 +33,9 @@ class ReviewTallyAdmin(ReadOnly):
     list_display = ("project", "reviewer_agent", "severity_rank", "resolution", "count")
     list_select_related = ("project",)
     search_fields = ("reviewer_agent",)
+
+
+@admin.register(FindingDecision)
+class FindingDecisionAdmin(ReadOnly):
+    list_display = ("review_id", "decision_id", "created_at")
+    search_fields = ("=review__id", "=decision__id")

@@ -7,6 +7,7 @@ class ReviewsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from reviews_app import session_page
+        from reviews_app import related, session_page
 
         session_page.register()
+        related.register()

@@ -1,11 +1,13 @@
 from django.urls import URLPattern, path
 
-from reviews_app.views import changing, findings, sarif, trends
+from reviews_app.views import changing, findings, links, sarif, trends
 
 urlpatterns: list[URLPattern] = [
     path("reviews/", findings.index, name="reviews"),
     path("reviews/bulk/", changing.set_state_of_many, name="reviews_bulk"),
     path("reviews/gate/", changing.ask, name="reviews_gate"),
+    path("reviews/link/", links.link, name="finding_link"),
+    path("reviews/unlink/", links.unlink, name="finding_unlink"),
     path("reviews/sarif/", sarif.download, name="reviews_sarif"),
     path("reviews/sarif/import/", sarif.upload, name="reviews_sarif_import"),
     path("reviews/trends/", trends.trends, name="reviews_trends"),

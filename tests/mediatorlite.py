@@ -21,7 +21,7 @@ _UNSENT = {"id", "started_at", "ended_at", "status"}
 
 def load(api: Any, *tables: str) -> dict[str, dict[int, int]]:
     """Post the rows of these tables in order; per table, which id of ours is which of theirs."""
-    source = sqlite3.connect(f"file:{CLEAN}?mode=ro", uri=True)
+    source = sqlite3.connect(f"file:{CLEAN}?immutable=1", uri=True)
     source.row_factory = sqlite3.Row
     ids: dict[str, dict[int, int]] = {}
     for table in tables:

@@ -1,3 +1,4 @@
+from reviews_app.models.link import FindingDecision
 from reviews_app.models.review import (
     BLOCKING_RANK,
     OPEN_STATES,
@@ -14,6 +15,7 @@ __all__ = [
     "OPEN_STATES",
     "OTHER_RANK",
     "RANK_NAMES",
+    "FindingDecision",
     "Resolution",
     "Review",
     "ReviewTally",

@@ -16,6 +16,7 @@ from sessions_app.queries import adr
 from sessions_app.queries import decisions as queries
 from sessions_app.queries.sessions_api import session_id_of
 from sessions_app.queries.texts import text_or_start
+from sessions_app.related import relations
 from sessions_app.services.belonging import project_of_slug, told_time
 from sessions_app.services.decisions import change_decision, log_decision, settle_conflict
 
@@ -83,7 +84,17 @@ class DecisionOut(Schema):
     version: int
 
 
+class LinkOut(Schema):
+    kind: str
+    """finding or story."""
+    ref: str
+    title: str
+    state: str
+
+
 class DecisionDetail(DecisionOut):
+    links: list[LinkOut]
+    """Findings and stories that are tied to it."""
     possible_conflicts: list[int]
     """Other decisions that stand on the same topic and project; a person says whether they contradict."""
 
@@ -121,7 +132,12 @@ def _wanted(filters: DecisionWanted) -> queries.Filters:
 
 def detail(decision: Decision) -> dict[str, Any]:
     others = [other.pk for other in queries.possible_conflicts(decision)]
-    return {**out(decision), "possible_conflicts": others}
+    links = [
+        {"kind": group.kind, "ref": thing.ref, "title": thing.title, "state": thing.state}
+        for group in relations.of("decision", decision.pk)
+        for thing in group.things
+    ]
+    return {**out(decision), "links": links, "possible_conflicts": others}
 
 
 def create_decision(actor: Actor, payload: DecisionIn) -> Decision:

@@ -65,6 +65,7 @@ def filled(example: str, token: str, other: int, made: dict[str, Any]) -> str:
         "ORDINAL": first(Event.objects.filter(session__id="s-1"), "ordinal"),
         "TURN": first(Turn.objects.filter(session__id="s-1"), "key"),
         "CRITERION": first(Criterion.objects.filter(story_id=made.get("backlog")), "id"),
+        "DECISION": made.get("decisions"),
         "LINK": first(StoryLink.objects.filter(story_id=made.get("backlog")), "id"),
     }
     text = example.replace("\n    ", "\n").replace("\\\n", " ")
