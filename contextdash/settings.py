@@ -140,6 +140,8 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
+# Nobody else's page has a use for our files.
+WHITENOISE_ALLOW_ALL_ORIGINS = False
 # Source maps of the API's own page are large and nobody fetches them: left as they are.
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ("map", "png", "ico", "gz", "br", "woff2")
 

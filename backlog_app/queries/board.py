@@ -19,6 +19,7 @@ from contextdash.cleaning import one_line
 from contextdash.rendering import states
 from contextdash.rendering.ansi import plain
 from contextdash.rendering.text import visible
+from reviews_app.queries import tallies
 
 COLUMN_CARDS = 200
 """An open column shows so many from its top; the list shows all."""
@@ -133,8 +134,9 @@ class SprintFacts:
 
 
 def version() -> str:
-    """What a live page of the board compares: one row's number."""
-    return str(BoardClock.objects.values_list("version", flat=True).first() or 0)
+    """What a live page of the board compares: its own number and that of findings, which hold cards up."""
+    stories = BoardClock.objects.values_list("version", flat=True).first() or 0
+    return f"{stories}.{tallies.writes()}"
 
 
 def draw(by: Filters) -> Board:

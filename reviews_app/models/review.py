@@ -179,6 +179,7 @@ class ReviewTally(models.Model):
 
     class Meta:
         db_table = "review_tallies"
+        verbose_name_plural = "review tallies"
         ordering = ["id"]
         indexes = [
             # The one row that a write moves.

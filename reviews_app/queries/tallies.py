@@ -31,11 +31,15 @@ class Counts:
         ]
 
 
+def writes() -> int:
+    """Grows with every finding that is written or changed."""
+    return ReviewTally.objects.aggregate(writes=Sum("writes"))["writes"] or 0
+
+
 def version() -> str:
     """Changes with every finding that is written, changed or asked about at the gate."""
-    writes = ReviewTally.objects.aggregate(writes=Sum("writes"))["writes"] or 0
     # A page also says what is fresh, which ends without any write.
-    return f"{writes}.{newest_gate_event_id(GATE_HOOKS[0])}.{clock.now_us() // FRESHNESS_US}"
+    return f"{writes()}.{newest_gate_event_id(GATE_HOOKS[0])}.{clock.now_us() // FRESHNESS_US}"
 
 
 def counts(*, project: str = "") -> Counts:

@@ -9,8 +9,10 @@ from backlog_app.models import BacklogItem, Criterion
 from backlog_app.queries import history
 from backlog_app.services import sprints
 from backlog_app.services.moving import move_story
+from backlog_app.services.relations import link_story
 from backlog_app.services.stories import change_story
 from contextdash.actor import SYSTEM
+from reviews_app.services.reviews import log_review, set_resolution
 from tests.backlog.factory import column, story
 
 pytestmark = pytest.mark.django_db
@@ -69,6 +71,19 @@ def test_a_board_answers_204_until_something_changes(page: Client) -> None:
     assert news.status_code == 200
     assert b"<html" not in news.content
     assert b'data-column="review"' in news.content
+
+
+def test_a_finding_that_holds_a_card_up_is_news_for_the_board(page: Client) -> None:
+    card = story()
+    digest = "a" * 64
+    link_story(story_id=card.pk, kind="diff", ref=digest, actor=SYSTEM)
+    version = page.get("/board/").headers["X-Version"]
+    finding = log_review(target="src/a.py", severity="High", finding="Bad.", diff_hash=digest, actor=SYSTEM)
+    news = page.get("/board/", {"v": version})
+    assert f"R-{finding.pk} is High and open" in news.text
+    set_resolution(review=finding, to="resolved", reason="Mended.", actor=SYSTEM)
+    gone = page.get("/board/", {"v": news.headers["X-Version"]})
+    assert "is High and open" not in gone.text
 
 
 def test_a_column_over_its_limit_says_so_and_refuses_nothing(page: Client) -> None:

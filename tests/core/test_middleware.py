@@ -1,6 +1,7 @@
 """What every request passes: this site only, a busy database, refusals, health."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 from django.conf import settings
@@ -200,3 +201,9 @@ def test_pages_carry_a_policy_without_exceptions(client, db):
     assert "default-src 'self'" in policy
     assert "unsafe" not in policy
     assert settings.SESSION_COOKIE_HTTPONLY
+
+
+def test_no_other_site_is_offered_our_files(client, db):
+    with closing(client.get("/static/app.css")) as answer:
+        assert answer.status_code == 200
+        assert "Access-Control-Allow-Origin" not in answer

@@ -61,7 +61,8 @@ def desk(owner: User) -> Client:
 @pytest.fixture
 def forms(desk: Client) -> list[Form]:
     found: dict[tuple[str, frozenset[str]], Form] = {}
-    todo, tried = deque(["/"]), set()
+    tried: set[str] = set()
+    todo = deque(["/"])
     while todo and len(tried) < PAGES:
         address = todo.popleft()
         if kind(address) in tried or address.startswith(NOT_FOLLOWED):
@@ -81,8 +82,8 @@ def forms(desk: Client) -> list[Form]:
     return list(found.values())
 
 
-def test_no_field_of_any_form_breaks_the_server(desk, forms):
-    broken = []
+def test_no_field_of_any_form_breaks_the_server(desk: Client, forms: list[Form]) -> None:
+    broken: list[tuple[object, ...]] = []
     for form in forms:
         for name in form.fields:
             for bad in ("a\0b", "9" * 3000):
@@ -93,8 +94,8 @@ def test_no_field_of_any_form_breaks_the_server(desk, forms):
     assert not Change.objects.filter(reason__contains="9" * 2001).exists()
 
 
-def test_no_form_sends_a_person_to_another_site(desk, forms):
-    led = []
+def test_no_form_sends_a_person_to_another_site(desk: Client, forms: list[Form]) -> None:
+    led: list[tuple[object, ...]] = []
     for form in forms:
         for place in ELSEWHERE:
             answer = desk.post(form.action, {**form.fields, "next": place})
