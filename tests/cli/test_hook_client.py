@@ -380,6 +380,26 @@ def spool_command(*words: str) -> int:
     return spool.run(parser.parse_args(words))
 
 
+def test_an_emptied_spool_tells_what_still_waits_behind_and_what_was_lost(machine, server, monkeypatch):
+    server.status = 503
+    for n in range(5):
+        machine.hook({**BODY, "n": n})
+    (machine.spool / "dropped").write_text("2", encoding="utf-8")
+    machine.end_pause()
+    server.status = 204
+    server.posts.clear()
+    for name, value in machine.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(hook_client, "BATCH_LINES", 2)
+    hook_client.Spool().flush(hook_client.Config(), time.monotonic() + 10)
+    told = [headers for _, headers, _ in server.posts]
+    assert [headers["X-Contextdash-Waiting"] for headers in told] == ["3", "1", "0"]
+    assert {headers["X-Contextdash-Dropped"] for headers in told} == {"2"}
+    assert {(headers["X-Contextdash-Host"], headers["X-Contextdash-User"]) for headers in told} == {
+        (socket.gethostname(), "dana")
+    }
+
+
 def test_the_spool_command_tells_and_delivers(machine, server, monkeypatch, capsys):
     for name, value in machine.env.items():
         monkeypatch.setenv(name, value)
