@@ -29,7 +29,24 @@ from sessions_app.services.purging import purge_session
 PURGE_SECONDS = 1.0
 """How long a page waits for a purge; what takes longer is shown as it goes on."""
 TRIED_BYTES = 64 * KIB
-EXAMPLE_CHARS = 48
+EXAMPLE_CHARS = 34
+SPELLED = {
+    "age": "age",
+    "aws": "AWS",
+    "api": "API",
+    "digitalocean": "DigitalOcean",
+    "github": "GitHub",
+    "gitlab": "GitLab",
+    "jwt": "JSON web token",
+    "npm": "npm",
+    "oauth": "OAuth",
+    "openai": "OpenAI",
+    "openrouter": "OpenRouter",
+    "pypi": "PyPI",
+    "sendgrid": "SendGrid",
+    "url": "URL",
+}
+"""Names that are not written as other words are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +150,18 @@ def _kinds() -> list[Kind]:
     counts = {row.kind: row for row in MaskedCount.objects.all()}
     return [
         Kind(
-            name=pattern.kind.replace("-", " "),
+            name=_spelled(pattern.kind),
             looks_like=_shortened(EXAMPLES[pattern.kind]),
             stored_as=_shortened(try_out(EXAMPLES[pattern.kind])[0]),
             masked=counts.get(pattern.kind),
         )
         for pattern in PATTERNS
     ]
+
+
+def _spelled(kind: str) -> str:
+    first, *others = kind.split("-")
+    return " ".join([SPELLED.get(first, first.capitalize()), *(SPELLED.get(word, word) for word in others)])
 
 
 def _shortened(text: str) -> str:
@@ -150,4 +172,4 @@ def _shortened(text: str) -> str:
 
 
 def _counted(kinds: list[str]) -> list[tuple[str, int]]:
-    return [(kind.replace("-", " "), kinds.count(kind)) for kind in dict.fromkeys(kinds)]
+    return [(_spelled(kind), kinds.count(kind)) for kind in dict.fromkeys(kinds)]

@@ -137,7 +137,7 @@ class _Walk:
     def __init__(self, purge: Purge) -> None:
         self._purge = purge
         self._after = 0
-        self._most = SLICE_EVENTS // 4
+        self._most = max(1, SLICE_EVENTS // 4)
         self._asked_us = clock.to_us(purge.started_at)
 
     def step(self) -> bool:
