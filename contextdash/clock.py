@@ -97,7 +97,7 @@ def _from_iso(found: re.Match[str]) -> int | None:
     if second > 60:
         return None
     try:
-        day = datetime.strptime(found["date"], "%Y-%m-%d").replace(tzinfo=_zone(found["zone"]))
+        day = datetime.fromisoformat(found["date"]).replace(tzinfo=_zone(found["zone"]))
         moment = day.replace(hour=int(found["h"] or 0), minute=int(found["m"] or 0))
         us = to_us(moment)
     except (ValueError, OverflowError):

@@ -35,6 +35,7 @@ MODULES = {
         *("settle", "export", "link", "mistakes", "lesson", "standup"),
     ),
     "board": ("backlog",),
+    "importing": ("import",),
     "gate": ("gate",),
     "findings": ("resolve", "dismiss", "reopen", "sarif-import", "sarif-export"),
 }

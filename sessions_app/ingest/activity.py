@@ -15,6 +15,8 @@ from sessions_app.models import Session, SessionEvent
 from sessions_app.vocabulary import Activity, CallState, EventKind, RunStatus, SessionStatus
 
 COMPACTION = (EventKind.COMPACT_START, EventKind.COMPACT_END)
+TOLD_OF_COMPACTION = (*COMPACTION, "compact_boundary")
+"""Types of session events; the last is a transcript's."""
 STARTS = frozenset({EventKind.SESSION_START, EventKind.SUBAGENT_START, EventKind.PROMPT})
 ENDS = frozenset({EventKind.SESSION_END, EventKind.SUBAGENT_END})
 WORKING = frozenset(
@@ -90,15 +92,17 @@ def describe(state: State, session: SessionRow, seen: Observation) -> None:
 
 
 def count_compactions(state: State, session: SessionRow) -> None:
-    """A compaction tells of itself before and after, and either may be missing: the larger count holds."""
+    """A compaction is told before, after and in the transcript, and any may be missing: the largest holds."""
     pending = [row.type for row in state.session_events if row.session_id == session.key]
     stored = list(
-        SessionEvent.objects.filter(session_id=session.key, type__in=COMPACTION).values_list(
+        SessionEvent.objects.filter(session_id=session.key, type__in=TOLD_OF_COMPACTION).values_list(
             "type", flat=True
         )
     )
     both = pending + stored
-    session.compaction_count = max(session.compaction_count, *(both.count(kind) for kind in COMPACTION))
+    session.compaction_count = max(
+        session.compaction_count, *(both.count(kind) for kind in TOLD_OF_COMPACTION)
+    )
 
 
 def _introduce(session: SessionRow, seen: Observation) -> None:

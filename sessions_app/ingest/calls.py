@@ -5,7 +5,7 @@ from sessions_app.ingest.observation import Observation
 from sessions_app.ingest.reading import LONGEST_CALL_US
 from sessions_app.ingest.rows import CallRow, RunRow, SessionRow
 from sessions_app.ingest.state import State
-from sessions_app.vocabulary import CallState, EventKind, RunStatus
+from sessions_app.vocabulary import CallState, EventKind, RunStatus, Source
 
 RESULTS: dict[str, str] = {
     EventKind.TOOL_END: CallState.DONE,
@@ -81,14 +81,25 @@ def _new(state: State, session: SessionRow, run: RunRow | None, seen: Observatio
 
 
 def _called(call: CallRow, seen: Observation, event_key: int) -> None:
+    if _knows_better(call.called_by, seen):
+        return
+    call.called_by = seen.source
     call.call_event_id, call.called_us = event_key, seen.occurred_us
     call.name, call.summary, call.input_size = seen.tool, seen.summary, seen.input_size
     call.started_us = seen.at_us
 
 
 def _answered(state: State, session: SessionRow, call: CallRow, seen: Observation, event_key: int) -> None:
-    if call.state not in _OPEN:
+    if _knows_better(call.answered_by, seen):
+        # What the client measured itself is no guess from two clocks.
+        call.duration_us = call.duration_us if seen.duration_us is None else seen.duration_us
+        return
+    if call.state not in _OPEN and (call.answered_by == seen.source or seen.source != Source.TRANSCRIPT):
         return  # it has its result; another event of it changes nothing
+    failed_before = call.state == CallState.FAILED
+    if call.called_by == seen.source == Source.TRANSCRIPT and call.called_us is not None:
+        call.started_us = call.called_us  # not as a hook's result made it
+    call.answered_by = seen.source
     call.result_event_id, call.answered_us = event_key, seen.occurred_us
     call.ended_us = seen.at_us
     call.output_size = seen.output_size
@@ -96,11 +107,17 @@ def _answered(state: State, session: SessionRow, call: CallRow, seen: Observatio
     call.state = CallState.INTERRUPTED if seen.interrupted else RESULTS[seen.kind]
     if seen.duration_us is not None:
         call.duration_us = seen.duration_us
-    if call.state == CallState.FAILED:
-        session.failed_count += 1
+    failed = int(call.state == CallState.FAILED) - int(failed_before)
+    if failed:
+        session.failed_count = max(0, session.failed_count + failed)
         run = state.runs_by_key.get(call.run_id or 0)
         if run is not None:
-            _count(state, run, failed=1)
+            _count(state, run, failed=failed)
+
+
+def _knows_better(told_by: str | None, seen: Observation) -> bool:
+    """Whether the transcript has told already: its word holds, whatever came first."""
+    return told_by == Source.TRANSCRIPT and seen.source != Source.TRANSCRIPT
 
 
 def _measure(call: CallRow, seen: Observation) -> None:

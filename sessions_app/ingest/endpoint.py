@@ -22,7 +22,7 @@ from contextdash.decoding import read_body
 from contextdash.errors import Busy, Forbidden, Malformed, Refused, TooLarge, UnsupportedMedia
 from contextdash.models.token import Scope, Token
 from contextdash.services import tokens
-from contextdash.writer import writer
+from contextdash.writer import refusal_of, writer
 from sessions_app.ingest.observing import delivery_of, known_client, observe
 from sessions_app.ingest.store import store
 from sessions_app.services.quarantine import quarantine_delivery
@@ -54,7 +54,7 @@ def respond(environ: Environ, client: str, event: str) -> Answer:
         return _refusal(refused)
     except OperationalError as error:
         log.warning("a delivery met a busy database: %s", type(error).__name__)
-        return _refusal(Busy("The database is busy. Nothing was stored; try again."))
+        return _refusal(refusal_of(error) or Busy("The database is busy. Nothing was stored; try again."))
     except Exception as error:
         # Without the message: a database's error quotes the row, and the row is the agent's text.
         where = "".join(traceback.format_tb(error.__traceback__))

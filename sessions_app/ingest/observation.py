@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from sessions_app.vocabulary import EventKind
+from sessions_app.vocabulary import EventKind, Source
 
 
 class Outcome(StrEnum):
@@ -49,6 +49,7 @@ class Observation:
     client: str
     name: str
     delivery: Delivery
+    source: str = Source.HOOK
     kind: str = EventKind.OTHER
     known: bool = True
     stream: bool = False
@@ -82,6 +83,8 @@ class Observation:
     prompt: str = ""
     answer: str = ""
     error: str = ""
+    queued: bool = False
+    """A prompt that was typed while the agent worked on another: it interrupts nothing."""
     started_by: str = ""
     """How a session start came about: startup, resume, clear, compact, fork."""
     waiting_for: str | None = None

@@ -87,7 +87,7 @@ def observe(raw: bytes, *, client: str, delivery: Delivery, event: str = "") -> 
     _name_session(seen, reader.ids(sent))
     canonical = encode(sent)
     _recognise(seen, reader.own_id(sent, name), canonical)
-    plain, shown = _shown(sent, canonical)
+    plain, shown = masked_payload(sent, canonical)
     reader.read(seen, shown)
     seen.payload_size = len(plain)
     seen.payload = zlib.compress(plain, 1)
@@ -128,7 +128,7 @@ def _recognise(seen: Observation, own_id: str, canonical: bytes) -> None:
         seen.earlier_identity = digest16(b"bytes", client, name, seen.content, b"%d" % (slot - 1))
 
 
-def _shown(sent: dict[str, Any], canonical: bytes) -> tuple[bytes, dict[str, Any]]:
+def masked_payload(sent: dict[str, Any], canonical: bytes) -> tuple[bytes, dict[str, Any]]:
     """The payload as stored, and its value: masked, with over-long texts cut."""
     plain = mask(canonical.decode()).encode()
     shown = sent

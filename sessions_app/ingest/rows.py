@@ -102,6 +102,9 @@ class CallRow:
     called_us: int | None = None
     """When the call's event says it happened, on the client's clock; not stored here."""
     answered_us: int | None = None
+    called_by: str | None = None
+    """The source that told of the call; not stored here."""
+    answered_by: str | None = None
     stored: tuple[Any, ...] = ()
 
 
@@ -148,13 +151,13 @@ def _list(columns: Iterable[str], alias: str = "") -> str:
 SESSION_COLUMNS = _columns(SessionRow, "stored")
 RUN_COLUMNS = _columns(RunRow, "stored")
 TURN_COLUMNS = _columns(TurnRow, "prompted", "stored")
-CALL_COLUMNS = _columns(CallRow, "key", "called_us", "answered_us", "stored")
+CALL_COLUMNS = _columns(CallRow, "key", "called_us", "answered_us", "called_by", "answered_by", "stored")
 
 _SESSION_SELECT = _list(SESSION_COLUMNS)
 _RUN_SELECT = _list(RUN_COLUMNS)
 _RUN_OF_TURN_SELECT = _list(RUN_COLUMNS, "r")
 _TURN_SELECT = f"{_list(TURN_COLUMNS, 't')}, t.prompt <> ''"
-_CALL_SELECT = f"{_list(CALL_COLUMNS, 't')}, t.key, c.occurred_us, r.occurred_us"
+_CALL_SELECT = f"{_list(CALL_COLUMNS, 't')}, t.key, c.occurred_us, r.occurred_us, c.source, r.source"
 _CALL_EVENTS = "LEFT JOIN events c ON c.key = t.call_event_id LEFT JOIN events r ON r.key = t.result_event_id"
 
 

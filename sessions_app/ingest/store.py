@@ -68,12 +68,14 @@ def _store(batch: Sequence[Observation]) -> Sequence[Outcome]:
         outcome = _outcome(state, seen, known)
         if outcome == Outcome.ACCEPTED:
             _accept(state, seen)
-        elif outcome in (Outcome.CONFLICT, Outcome.DELETED_SESSION):
+        outcomes.append(outcome)
+        if seen.source != Source.HOOK:
+            continue  # whoever reads a file tells of it once, not for each of its lines
+        if outcome in (Outcome.CONFLICT, Outcome.DELETED_SESSION):
             refused.append(_refused(seen, outcome))
         counts.add(seen.delivery.received_us, seen.client, seen.name, _COUNTED_AS[outcome])
         if outcome == Outcome.ACCEPTED and not seen.known:
             counts.add(seen.delivery.received_us, seen.client, seen.name, "unknown")
-        outcomes.append(outcome)
     state.write_back()
     _capture_plans(
         state, [seen for seen, out in zip(batch, outcomes, strict=True) if out == Outcome.ACCEPTED]
@@ -96,7 +98,9 @@ def _outcome(state: State, seen: Observation, known: dict[bytes, tuple[bytes, in
         earlier = known[seen.earlier_identity]
         found = earlier if abs(received_us - earlier[1]) <= SAME_BYTES_US else None
     if found is not None:
-        return Outcome.DUPLICATE if found[0] == seen.content else Outcome.CONFLICT
+        # A fork's file holds the records of its source, with another session's id in them.
+        same = found[0] == seen.content or seen.source == Source.TRANSCRIPT
+        return Outcome.DUPLICATE if same else Outcome.CONFLICT
     known[seen.identity] = (seen.content, received_us)
     return Outcome.ACCEPTED
 
@@ -124,8 +128,10 @@ def _accept(state: State, seen: Observation) -> None:
 
 
 def _project(state: State, root: SessionRow, session: SessionRow, seen: Observation) -> None:
-    activity.reopen(session, seen)
-    late = activity.is_over(session)
+    live = seen.source != Source.TRANSCRIPT
+    if live:
+        activity.reopen(session, seen)
+    late = live and activity.is_over(session)
     run = turns.run_for(state, session, seen)
     event_key = state.next_event_key()
     call: CallRow | None = None
@@ -139,7 +145,7 @@ def _project(state: State, root: SessionRow, session: SessionRow, seen: Observat
     if seen.kind in activity.ENDS:
         turns.interrupt_others(state, session, seen)
         activity.end_children(state, session, seen)
-    if not late:
+    if live and not late:
         activity.apply(state, session, run, call, seen)
     activity.describe(state, session, seen)
     _count(session, seen)
@@ -151,7 +157,7 @@ def _project(state: State, root: SessionRow, session: SessionRow, seen: Observat
             run_id=None if run is None else run.key,
             seq=None if run is None else run.last_seq,
             ordinal=session.ordinal,
-            source=Source.HOOK,
+            source=seen.source,
             client=seen.client,
             name=seen.name,
             kind=seen.kind,
@@ -206,7 +212,7 @@ def _tell(state: State, session: SessionRow, seen: Observation, event_key: int) 
         SessionEventRow(
             session_id=session.key,
             event_id=event_key,
-            type=seen.name[:60] if seen.kind == EventKind.OTHER else seen.kind,
+            type=_type(seen),
             category=seen.category,
             priority=seen.priority,
             data=seen.data,
@@ -215,6 +221,12 @@ def _tell(state: State, session: SessionRow, seen: Observation, event_key: int) 
     )
     if seen.kind in activity.COMPACTION:
         activity.count_compactions(state, session)
+
+
+def _type(seen: Observation) -> str:
+    # What a transcript tells besides has a word of its own: hooks tell of the same moment.
+    by_name = seen.kind == EventKind.OTHER or seen.source == Source.TRANSCRIPT
+    return seen.name[:60] if by_name else seen.kind
 
 
 def _link_child(state: State, root: SessionRow, call: CallRow, seen: Observation) -> None:

@@ -60,7 +60,11 @@ def apply(state: State, session: SessionRow, run: RunRow, seen: Observation) -> 
         run.started_us = seen.at_us
     if seen.kind == EventKind.PROMPT:
         _prompt(state, turn, seen)
-        interrupt_others(state, session, seen, keep=run)
+        if not seen.queued:
+            interrupt_others(state, session, seen, keep=run)
+        elif run.status == RunStatus.RUNNING:
+            run.status, run.ended_us, turn.ended_us = RunStatus.COMPLETED, seen.at_us, seen.at_us
+            state.changed(turn)
     elif seen.kind in ENDING:
         _end(state, run, turn, seen)
     elif seen.kind == EventKind.ANSWER:

@@ -6,6 +6,7 @@ from sessions_app.models.seen import SeenMark
 from sessions_app.models.session import Session, SessionState, Tombstone
 from sessions_app.models.tool import ToolCall
 from sessions_app.models.turn import Run, Turn
+from sessions_app.models.usage import ImportSource, Iteration, PriceOverride, UsageBucket
 
 __all__ = [
     "AgentMessage",
@@ -13,8 +14,11 @@ __all__ = [
     "Event",
     "HookBucket",
     "HookEvent",
+    "ImportSource",
+    "Iteration",
     "Mistake",
     "Plan",
+    "PriceOverride",
     "Project",
     "Purge",
     "Quarantined",
@@ -27,5 +31,6 @@ __all__ = [
     "Tombstone",
     "ToolCall",
     "Turn",
+    "UsageBucket",
     "Workspace",
 ]

@@ -1,0 +1,1 @@
+"""Sessions read from the files that clients keep: one module for each client."""

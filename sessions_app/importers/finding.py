@@ -1,0 +1,123 @@
+"""Where clients keep their transcripts, and in what order to read them."""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from sessions_app.importers import claude_code
+from sessions_app.importers.lines import lines, record_of
+from sessions_app.ingest.reading import text
+
+HEAD_LINES = 60
+"""A transcript has its first record of a conversation within these."""
+FORK_LINES = 20_000
+NO_TRANSCRIPTS = frozenset({"journal.jsonl", "history.jsonl"})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    path: Path
+    client: str
+
+
+def standard_folders(environ: Mapping[str, str], home: Path) -> list[Path]:
+    """The folders of this machine's clients that are there."""
+    named = [Path(part).expanduser() for part in environ.get("CLAUDE_CONFIG_DIR", "").split(",") if part]
+    claude = [folder / "projects" for folder in (*named, home / ".claude", home / ".config" / "claude")]
+    return list(dict.fromkeys(folder for folder in claude if folder.is_dir()))
+
+
+def find(roots: Iterable[Path]) -> list[Found]:
+    """The transcripts in files and folders, each once: what others were forked from comes first.
+
+    Raises:
+        OSError: a root is not there.
+    """
+    paths: dict[Path, Path] = {}
+    for root in roots:
+        for path in _files(root):
+            paths.setdefault(path.resolve(), path)
+    found = [Found(path, client) for path in paths.values() if (client := client_of(path))]
+    found.sort(key=lambda one: (one.path.stat().st_mtime_ns, str(one.path)))
+    return _sources_first(found)
+
+
+def client_of(path: Path) -> str:
+    """Whose transcript a file is, by its name and first records; empty where it is none."""
+    if path.name in NO_TRANSCRIPTS or path.suffix != ".jsonl":
+        return ""
+    for record in _records(path, HEAD_LINES):
+        if client := client_of_record(record):
+            return client
+    return ""
+
+
+def client_of_record(record: Mapping[str, Any]) -> str:
+    """Which client writes such a record; empty where it does not say."""
+    if "sessionId" in record and isinstance(record.get("type"), str):
+        return claude_code.CLIENT
+    return ""
+
+
+def _files(root: Path) -> Iterator[Path]:
+    if root.is_file():
+        yield root
+        return
+    if not root.is_dir():
+        raise FileNotFoundError(f"There is no file or folder {root}.")
+    for folder, _, names in os.walk(root):
+        for name in sorted(names):
+            path = Path(folder, name)
+            if path.is_file():
+                yield path
+
+
+def _sources_first(found: list[Found]) -> list[Found]:
+    """A fork begins with its source's records; of files that begin alike the one that went on first leads."""
+    alike: defaultdict[str, list[Found]] = defaultdict(list)
+    for one in found:
+        if one.client == claude_code.CLIENT and (begin := _first_uuid(one.path)):
+            alike[begin].append(one)
+    place = {one.path: index for index, one in enumerate(found)}
+    for group in alike.values():
+        if len(group) > 1:
+            places = sorted(place[one.path] for one in group)
+            for index, one in zip(places, _by_going_on(group), strict=True):
+                place[one.path] = index
+    return sorted(found, key=lambda one: place[one.path])
+
+
+def _by_going_on(group: list[Found]) -> list[Found]:
+    told = {one.path: list(_uuids(one.path)) for one in group}
+    files: defaultdict[str, int] = defaultdict(int)
+    for records in told.values():
+        for uuid in {uuid for uuid, _ in records}:
+            files[uuid] += 1
+
+    def went_on(one: Found) -> str:
+        """The time of the first record that no other file has; nothing of its own comes first."""
+        return next((at for uuid, at in told[one.path] if files[uuid] == 1), "")
+
+    return sorted(group, key=went_on)
+
+
+def _first_uuid(path: Path) -> str:
+    return next((uuid for uuid, _ in _uuids(path, HEAD_LINES)), "")
+
+
+def _uuids(path: Path, limit: int = FORK_LINES) -> Iterator[tuple[str, str]]:
+    for record in _records(path, limit):
+        if uuid := text(record, "uuid"):
+            yield uuid, text(record, "timestamp")
+
+
+def _records(path: Path, limit: int) -> Iterator[dict[str, Any]]:
+    with path.open("rb") as file:
+        for line in islice(lines(file, 0), limit):
+            record = None if line.too_long else record_of(line.raw)
+            if record is not None:
+                yield record
