@@ -5,6 +5,7 @@ import sqlite3
 import threading
 from pathlib import Path
 
+from django.db import DatabaseError
 from django.db import connection as django_connection
 
 log = logging.getLogger("contextdash.writer")
@@ -21,6 +22,7 @@ class Checkpointer:
         self._database = database
         self._log = Path(f"{database}-wal")
         self._stop = threading.Event()
+        self._said = ""
         self._thread = threading.Thread(target=self._loop, name="checkpoint", daemon=True)
 
     def start(self) -> None:
@@ -38,8 +40,17 @@ class Checkpointer:
             return
         # journal_size_limit cuts the file when the log starts again: its length tells how far it has grown.
         if frames > FULL_FRAMES:
-            with django_connection.cursor() as cursor:
-                cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            try:
+                with django_connection.cursor() as cursor:
+                    cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            except DatabaseError as error:
+                self._put_off(error)
+
+    def _put_off(self, error: Exception) -> None:
+        """Say so once: a disk that is full stays so for a while, and the log is on it."""
+        if str(error) != self._said:
+            self._said = str(error)
+            log.warning("checkpoint put off: %s", error)
 
     def _loop(self) -> None:
         connection = sqlite3.connect(self._database, timeout=0.2, isolation_level=None)
@@ -48,7 +59,8 @@ class Checkpointer:
                 try:
                     # PASSIVE waits for nobody: what a reader still needs is left for the next round.
                     connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+                    self._said = ""
                 except sqlite3.Error as error:
-                    log.warning("checkpoint put off: %s", error)
+                    self._put_off(error)
         finally:
             connection.close()

@@ -71,3 +71,9 @@ class Busy(Refused):
 
     status = 503
     code = "busy"
+
+
+class Unwritable(Busy):
+    """The database cannot be written until somebody sees to it: the disk is full, the file read-only."""
+
+    code = "unwritable"

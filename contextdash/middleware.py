@@ -15,9 +15,10 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from contextdash import health
+from contextdash.apianswers import RETRY_AFTER_SECONDS
 from contextdash.errors import Busy, Refused
 from contextdash.viewkit import wants_fragment
-from contextdash.writer import is_locked
+from contextdash.writer import refusal_of
 
 type GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -79,31 +80,14 @@ class NoNul:
         return self.get_response(request)
 
 
-class BusyDatabase:
-    """SQLite's "database is locked" becomes 503 with Retry-After, in this one place."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        return self.get_response(request)
-
-    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if isinstance(exception, OperationalError) and is_locked(exception):
-            return _busy(request)
-        return None
-
-
 class Sessions(SessionMiddleware):
-    """Browser sessions; one that cannot be saved in time is a busy database, not a broken server."""
+    """Browser sessions; one that cannot be saved now is a busy database, not a broken server."""
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         try:
             return super().process_response(request, response)
         except OperationalError as error:
-            if is_locked(error):
-                return _busy(request)
-            raise
+            return _answered(request, error)
 
 
 class SignedIn(LoginRequiredMiddleware):
@@ -121,11 +105,14 @@ class SignedIn(LoginRequiredMiddleware):
     ) -> HttpResponseBase | None:
         if is_program_path(request.path):
             return None
-        return super().process_view(request, view_func, view_args, view_kwargs)
+        try:
+            return super().process_view(request, view_func, view_args, view_kwargs)
+        except OperationalError as error:
+            return _answered(request, error)
 
 
 class AnswerRefusals:
-    """What a service refused, as a page; for htmx as a status and one line, which is shown as a toast."""
+    """What a service refused, or a database that takes no writes now, in the form that the caller reads."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -134,17 +121,8 @@ class AnswerRefusals:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if not isinstance(exception, Refused):
-            return None
-        if is_program_path(request.path):
-            response = _refusal(request, exception.status, exception.code, exception.detail)
-        elif wants_fragment(request):
-            response = _line(exception.detail, exception.status)
-        else:
-            response = _page("errors/refused.html", exception.status, {"refused": exception})
-        if isinstance(exception, Busy):
-            response["Retry-After"] = RETRY_AFTER_SECONDS
-        return response
+        refused = exception if isinstance(exception, Refused) else refusal_of(exception)
+        return None if refused is None else _answer(request, refused)
 
 
 class ReaderTimeZone:
@@ -160,15 +138,22 @@ class ReaderTimeZone:
             return self.get_response(request)
 
 
-RETRY_AFTER_SECONDS = "2"
+def _answered(request: HttpRequest, error: Exception) -> HttpResponse:
+    """What a database that takes no writes now is told as; any other error goes on."""
+    refused = refusal_of(error)
+    if refused is None:
+        raise error
+    return _answer(request, refused)
 
 
-def _busy(request: HttpRequest) -> HttpResponse:
+def _answer(request: HttpRequest, refused: Refused) -> HttpResponse:
+    """JSON for programs, a page for people; for htmx one line, which is shown as a toast."""
     if is_program_path(request.path) or wants_fragment(request):
-        response = _refusal(request, 503, "busy", "The database is busy; try again in a moment.")
+        response = _refusal(request, refused.status, refused.code, refused.detail)
     else:
-        response = _page("503.html", 503)
-    response["Retry-After"] = RETRY_AFTER_SECONDS
+        response = _page("errors/refused.html", refused.status, {"refused": refused})
+    if isinstance(refused, Busy):
+        response["Retry-After"] = RETRY_AFTER_SECONDS
     return response
 
 

@@ -44,7 +44,6 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "contextdash.apianswers.ErrorsAsJson",
-    "contextdash.middleware.BusyDatabase",
     "contextdash.middleware.Sessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -21,7 +21,7 @@ from django.db import DatabaseError, OperationalError, connection, transaction
 
 from contextdash.checkpoint import Checkpointer
 from contextdash.db import database_file
-from contextdash.errors import Busy
+from contextdash.errors import Busy, Unwritable
 from contextdash.limits import WRITE_WAIT_SECONDS
 
 log = logging.getLogger("contextdash.writer")
@@ -169,6 +169,22 @@ def is_locked(error: DatabaseError) -> bool:
     return isinstance(error, OperationalError) and "locked" in str(error)
 
 
+def refusal_of(error: Exception) -> Busy | None:
+    """What a caller is told of a database that takes no writes now; None for every other error."""
+    if not isinstance(error, OperationalError):
+        return None
+    said = str(error).lower()
+    if "locked" in said:
+        return Busy("Another program holds the database. Nothing was stored; try again.")
+    if "disk is full" in said or "no space left" in said:
+        return Unwritable("The server's disk is full. Nothing was stored; make room and try again.")
+    if any(words in said for words in ("readonly", "disk i/o", "unable to open")):
+        return Unwritable("The database cannot be written. Nothing was stored; contextdash doctor says why.")
+    if connection.vendor == "postgresql":  # where SQLite's also means a mistake of ours, this never does
+        return Busy("The database does not answer. Nothing was stored; try again.")
+    return None
+
+
 def write[**P, R](function: Callable[P, R]) -> Callable[P, R]:
     """Make a service function a write: it runs in the writer's turn, in a transaction, all or nothing."""
 
@@ -210,7 +226,7 @@ def _answers(group: list[_Job]) -> list[Sequence[Any] | Exception]:
 
 def _answer(job: _Job, outcome: Sequence[Any] | Exception) -> None:
     if isinstance(outcome, Exception):
-        job.future.set_exception(outcome)
+        job.future.set_exception(refusal_of(outcome) or outcome)
     else:
         job.future.set_result(outcome)
 
@@ -220,9 +236,10 @@ def _inline[I, R](run: Batch[I, R], items: Sequence[I]) -> Sequence[R]:
         with transaction.atomic():
             return run(items)
     except OperationalError as error:
-        if is_locked(error):
-            raise Busy("Another program holds the database. Nothing was stored; try again.") from error
-        raise
+        refused = refusal_of(error)
+        if refused is None:
+            raise
+        raise refused from error
 
 
 writer = Writer()

@@ -12,7 +12,7 @@ from django.test import Client, RequestFactory, override_settings
 from contextdash import health
 from contextdash.db import database_file
 from contextdash.errors import Busy, Conflict
-from contextdash.middleware import AnswerRefusals, BusyDatabase
+from contextdash.middleware import AnswerRefusals, Sessions, SignedIn
 from contextdash.models import SigninLink
 from tests import factories
 
@@ -168,12 +168,48 @@ def test_a_refusal_is_json_for_a_program():
 
 def test_busy_says_when_to_come_again():
     assert ask("/", Busy("Wait."), AnswerRefusals)["Retry-After"] == "2"
-    assert ask("/", OperationalError("database is locked"), BusyDatabase)["Retry-After"] == "2"
+    assert ask("/", OperationalError("database is locked"), AnswerRefusals)["Retry-After"] == "2"
 
 
 def test_other_errors_are_left_alone():
     assert ask("/", ValueError("x"), AnswerRefusals) is None
-    assert ask("/", OperationalError("no such table"), BusyDatabase) is None
+
+
+@pytest.mark.sqlite
+def test_a_database_that_lacks_a_table_is_no_busy_one(db):
+    assert ask("/", OperationalError("no such table"), AnswerRefusals) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "database or disk is full",
+        'could not extend file "base/5/16": No space left on device',
+        "attempt to write a readonly database",
+        "disk I/O error",
+        "unable to open database file",
+    ],
+)
+@pytest.mark.parametrize("path", ["/board/", "/api/v1/messages"])
+def test_a_database_that_cannot_be_written_is_told_as_that(said, path):
+    answer = ask(path, OperationalError(said), AnswerRefusals)
+    assert (answer.status_code, answer["Retry-After"]) == (503, "2")
+    assert "Nothing was stored" in answer.text
+
+
+@pytest.mark.parametrize("middleware", [SignedIn, Sessions])
+def test_a_database_that_fails_before_or_after_the_view_is_told_as_that(
+    middleware, monkeypatch, client, member
+):
+    def full(*args: object) -> None:
+        raise OperationalError("database or disk is full")
+
+    base = middleware.__mro__[1]
+    monkeypatch.setattr(base, "process_view" if middleware is SignedIn else "process_response", full)
+    client.force_login(member)
+    answer = client.get("/profile/")
+    assert answer.status_code == 503
+    assert "disk is full" in answer.text
 
 
 @pytest.mark.parametrize(

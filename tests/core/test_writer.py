@@ -10,7 +10,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from contextdash import db
-from contextdash.errors import Busy, Invalid
+from contextdash.errors import Busy, Invalid, Unwritable
 from contextdash.models import User
 from contextdash.writer import Writer, write
 from contextdash.writer import writer as process_writer
@@ -183,6 +183,21 @@ def _busy(writer: Writer, name: str) -> str:
 
 
 @pytest.mark.usefixtures("short_wait")
+def test_a_full_disk_is_told_as_that_and_the_writer_goes_on(writer: Writer) -> None:
+    def fill(items: Any) -> Any:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA max_page_count = 1")  # no more than there are already
+            cursor.execute("CREATE TABLE filler (text)")
+            cursor.executemany("INSERT INTO filler VALUES (%s)", [["x" * 9000]] * 500)
+        return items
+
+    with pytest.raises(Unwritable, match="disk is full"):
+        writer.submit(fill, [1])
+    assert writer.running
+    writer.submit(add_user, ["after"])
+    assert User.objects.filter(username="after").exists()
+
+
 def test_a_write_that_has_begun_is_waited_for(writer: Writer) -> None:
     def slow(items: Sequence[str]) -> Sequence[int]:
         time.sleep(1)
