@@ -133,7 +133,10 @@ class ReaderTimeZone:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         user = getattr(request, "user", None)
-        name = getattr(user, "time_zone", "") or request.COOKIES.get("contextdash_zone", "")
+        try:  # the first that asks the database who this is
+            name = getattr(user, "time_zone", "") or request.COOKIES.get("contextdash_zone", "")
+        except OperationalError as error:
+            return _answered(request, error)
         with timezone.override(zone_named(name)):
             return self.get_response(request)
 

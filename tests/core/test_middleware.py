@@ -5,6 +5,7 @@ from contextlib import closing
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.backends import ModelBackend
 from django.db import OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory, override_settings
@@ -12,7 +13,7 @@ from django.test import Client, RequestFactory, override_settings
 from contextdash import health
 from contextdash.db import database_file
 from contextdash.errors import Busy, Conflict
-from contextdash.middleware import AnswerRefusals, Sessions, SignedIn
+from contextdash.middleware import AnswerRefusals, ReaderTimeZone, Sessions, SignedIn
 from contextdash.models import SigninLink
 from tests import factories
 
@@ -197,7 +198,7 @@ def test_a_database_that_cannot_be_written_is_told_as_that(said, path):
     assert "Nothing was stored" in answer.text
 
 
-@pytest.mark.parametrize("middleware", [SignedIn, Sessions])
+@pytest.mark.parametrize("middleware", [ReaderTimeZone, SignedIn, Sessions])
 def test_a_database_that_fails_before_or_after_the_view_is_told_as_that(
     middleware, monkeypatch, client, member
 ):
@@ -205,7 +206,10 @@ def test_a_database_that_fails_before_or_after_the_view_is_told_as_that(
         raise OperationalError("database or disk is full")
 
     base = middleware.__mro__[1]
-    monkeypatch.setattr(base, "process_view" if middleware is SignedIn else "process_response", full)
+    if middleware is ReaderTimeZone:
+        monkeypatch.setattr(ModelBackend, "get_user", full)
+    else:
+        monkeypatch.setattr(base, "process_view" if middleware is SignedIn else "process_response", full)
     client.force_login(member)
     answer = client.get("/profile/")
     assert answer.status_code == 503
@@ -217,8 +221,6 @@ def test_a_database_that_fails_before_or_after_the_view_is_told_as_that(
 )
 def test_times_are_shown_in_the_readers_zone(zone, shown):
     from django.utils import timezone
-
-    from contextdash.middleware import ReaderTimeZone
 
     seen: list[str] = []
 
