@@ -75,6 +75,26 @@ def refuse_unclear_configuration() -> None:
     if os.environ.get("DATABASE_URL") and os.environ.get("CONTEXTDASH_DB"):
         raise ImproperlyConfigured("DATABASE_URL and CONTEXTDASH_DB name two databases. Set one of them.")
     _refuse_taken_port()
+    _refuse_unwritable_folder()
+
+
+def _refuse_unwritable_folder() -> None:
+    from django.core.exceptions import ImproperlyConfigured
+
+    from contextdash.env import data_dir
+
+    database = database_path()
+    for folder in (data_dir(), *([] if database is None else [database.parent])):
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            writable = os.access(folder, os.W_OK | os.X_OK)
+        except OSError:
+            writable = False
+        if not writable:
+            raise ImproperlyConfigured(
+                f"{folder} cannot be written. Give it to the user that runs the server, or name another folder "
+                "with CONTEXTDASH_DATA."
+            )
 
 
 def _refuse_taken_port() -> None:
