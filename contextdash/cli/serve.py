@@ -24,11 +24,19 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 def add_commands(commands: Commands) -> None:
     made = command(commands, "serve", run, "Run the server (HOST, PORT); migrates first when needed.")
     made.add_argument("--granian", action="store_true", help="under granian, when it is installed")
+    made.add_argument(
+        "--print-unit", choices=("systemd", "launchd"), help="print a service of this installation, and end"
+    )
     command(commands, "migrate", migrate, "Bring the database into step with this version.")
 
 
 def run(args: argparse.Namespace) -> None:
     """Does not return: the process becomes the server, so that signals reach it directly."""
+    if args.print_unit:
+        from contextdash.cli.units import unit
+
+        print(unit(args.print_unit), end="")
+        return
     refuse_unclear_configuration()
     os.umask(PRIVATE)
     with _one_at_a_time():

@@ -17,9 +17,9 @@ from contextdash.cleaning import clean, cut_bytes
 from contextdash.errors import Forbidden
 from contextdash.limits import KIB
 from contextdash.models import MaskedCount
-from contextdash.rendering.numbers import number
 from contextdash.redaction import PATTERNS, try_out
 from contextdash.redaction_examples import EXAMPLES
+from contextdash.rendering.numbers import number
 from contextdash.viewkit import actor_of, changes, for_owners, person_of, whole_number
 from sessions_app import housekeeping as sessions_housekeeping
 from sessions_app.queries import kept as queries
@@ -152,7 +152,7 @@ def _kinds() -> list[Kind]:
         Kind(
             name=_spelled(pattern.kind),
             looks_like=_shortened(EXAMPLES[pattern.kind]),
-            stored_as=_shortened(try_out(EXAMPLES[pattern.kind])[0]),
+            stored_as=" ".join(try_out(EXAMPLES[pattern.kind])[0].split()),
             masked=counts.get(pattern.kind),
         )
         for pattern in PATTERNS
