@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from django.db.models import F
+
 from reviews_app.models import Review
 from reviews_app.queries.findings import heads
 from sessions_app.models import Decision
@@ -14,7 +16,7 @@ CHOICE_CHARS = 200
 def findings_of(decision_id: int) -> Sequence[Review]:
     """The open ones and the worst first."""
     rows = heads(Review.objects.filter(decisions__decision=decision_id))
-    return list(rows.order_by("open_rank", "severity_rank", "-ts", "-id")[:LINKS])
+    return list(rows.order_by(F("open_rank").asc(nulls_last=True), "severity_rank", "-ts", "-id")[:LINKS])
 
 
 def decisions_of(review_id: int) -> Sequence[Decision]:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import PurePosixPath
 
+from django.db import IntegrityError, transaction
+
 from contextdash.actor import Actor
 from contextdash.cleaning import clean, one_line
 from contextdash.errors import Invalid
@@ -22,6 +24,8 @@ from sessions_app.vocabulary import PlanStatus
 _NAMED = re.compile(r"^(?:#[ \t]+|name:[ \t]*)(?P<title>\S.*)$", re.MULTILINE)
 _TASK = re.compile(r"^[ \t>]{0,40}(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}\[(?P<mark>[ xX])\][ \t]", re.MULTILINE)
 _TITLE_SEARCH_CHARS = 20_000
+TRIES = 5
+"""How often a version is tried again that others were quicker to write."""
 
 
 @write
@@ -51,33 +55,48 @@ def snapshot_plan(
     owner = owning_session(session, actor=actor)
     assert owner is not None, "a plan always has a session"  # noqa: S101 - narrows the type
     project_id = owning_project_id(project, owner)
-    digest = digest16(body.encode())
-    plan_key = digest16(str(project_id).encode(), path.encode())
-    newest = Plan.objects.select_for_update().filter(plan_key=plan_key, newest=True).first()
-    if newest is not None and bytes(newest.body_digest) == digest:
-        if status and status not in (newest.status, PlanStatus.PROPOSED):
-            return change_plan(plan=newest, values={"status": status}, actor=actor)
-        return newest
-    if newest is not None:
-        Plan.objects.filter(pk=newest.pk).update(newest=False)
     done, tasks = progress(body)
-    made = Plan.objects.create(
+    told = Plan(
         session=owner,
         project_id=project_id,
         title=_title(title, body, path),
         path=path,
         body_md=body,
-        body_digest=digest,
-        plan_key=plan_key,
-        number=1 if newest is None else newest.number + 1,
+        body_digest=digest16(body.encode()),
+        plan_key=digest16(str(project_id).encode(), path.encode()),
         task_count=tasks,
         task_done=done,
         status=word(status or PlanStatus.PROPOSED, "status"),
         created_by=word(created_by, "created_by"),
         ts=moment(at),
     )
-    touch(owner, plan_count=1)
-    return made
+    kept = _kept(told)
+    if kept is told:
+        touch(owner, plan_count=1)
+    elif status and status not in (kept.status, PlanStatus.PROPOSED):
+        return change_plan(plan=kept, values={"status": status}, actor=actor)
+    return kept
+
+
+def _kept(told: Plan) -> Plan:
+    """The version that is there already with this text, else ``told`` as the newest."""
+    for more_tries in reversed(range(TRIES)):
+        newest = Plan.objects.select_for_update().filter(plan_key=told.plan_key, newest=True).first()
+        if newest is not None and bytes(newest.body_digest) == told.body_digest:
+            return newest
+        try:
+            with transaction.atomic():
+                if newest is not None:
+                    Plan.objects.filter(pk=newest.pk).update(newest=False)
+                    told.number = newest.number + 1
+                told.save(force_insert=True)
+        except IntegrityError:  # PostgreSQL: somebody else made the newest at this very moment
+            if not more_tries:
+                raise
+            told.pk = None
+        else:
+            return told
+    raise AssertionError("the last try returns or raises")
 
 
 @write

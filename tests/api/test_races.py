@@ -75,3 +75,22 @@ def test_closing_from_eight_threads_keeps_one_end(api):
     ends = {end for status, end in answers if status == 200}
     assert len(ends) == 1
     assert {status for status, _ in answers} <= {200, 412}
+
+
+@pytest.mark.parametrize("bodies", [["# One", "# Two"], ["# Same", "# Same"]], ids=["two texts", "one text"])
+def test_two_first_snapshots_of_a_plan_at_once_are_two_versions_or_one(api, bodies):
+    api.post("sessions/ensure", session_id="S1")
+
+    def snapshot(told: tuple[str, str]) -> int:
+        with closing(connection):
+            path, body = told
+            return api.post("plans", {"session_id": "S1", "path": path, "body_md": body}).status_code
+
+    with serving(), ThreadPoolExecutor(2) as pool:
+        for number in range(20):
+            path = f"{number}.plan.md"
+            assert list(pool.map(snapshot, [(path, body) for body in bodies])) == [201, 201]
+            kept = api.get(f"plans?path={path}").json()["items"]
+            kept.sort(key=lambda row: row["number"])
+            assert [row["number"] for row in kept] == list(range(1, len(set(bodies)) + 1))
+            assert [row["newest"] for row in kept] == [*[False] * (len(kept) - 1), True]

@@ -18,9 +18,9 @@ def pages(sessions: int) -> list[Row]:
         took = time.perf_counter() - start
         size = (path / "contextdash.sqlite3").stat().st_size
         with running(path, token=token) as server:
-            cookie = _sign_in(server)
-            listed, list_bytes = _read(server, cookie, "/sessions/")
-            shown, page_bytes = _read(server, cookie, f"/sessions/{BIG_SESSION}/")
+            cookie = sign_in(server)
+            listed, list_bytes = read(server, cookie, "/sessions/")
+            shown, page_bytes = read(server, cookie, f"/sessions/{BIG_SESSION}/")
             memory = server.memory_bytes()
     return [
         ("database", f"{sessions:,} sessions, {size / 1e6:,.0f} MB", f"made in {took:.0f} s"),
@@ -33,7 +33,7 @@ def pages(sessions: int) -> list[Row]:
     ]
 
 
-def _sign_in(server: Server) -> str:
+def sign_in(server: Server) -> str:
     """A browser's cookie, by the link that the command line makes."""
     printed = run_command(server.folder, "signin-link").split()
     link = next(word for word in printed if "/signin/" in word)
@@ -46,7 +46,7 @@ def _sign_in(server: Server) -> str:
     raise RuntimeError(f"no session cookie in the answer to {link}: {answer.head!r}")
 
 
-def _read(server: Server, cookie: str, path: str) -> tuple[Result, int]:
+def read(server: Server, cookie: str, path: str) -> tuple[Result, int]:
     """The times of ROUNDS reads one after another, and the bytes of the last."""
     result = Result()
     with Connection(server.port, cookie=cookie) as connection:

@@ -1,6 +1,4 @@
-import sqlite3
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -10,10 +8,10 @@ from sessions_app.models import AgentMessage
 from sessions_app.queries.handoffs import inbox, open_handoffs
 from sessions_app.services.messages import acknowledge, write_message
 from tests import factories
+from tests.mediatorlite import load
 
 pytestmark = pytest.mark.django_db
 
-CLEAN = Path(__file__).parent.parent / "data" / "mediatorlite" / "clean.sqlite"
 HOUR_US = 3_600_000_000
 
 
@@ -52,15 +50,7 @@ def keep_times(*sessions):
 
 
 def test_the_known_hand_offs_of_a_real_database_wait(api):
-    source = sqlite3.connect(CLEAN)
-    source.row_factory = sqlite3.Row
-    ids = {}
-    for row in source.execute("select * from agent_messages order by id"):
-        sent = {name: row[name] for name in ("session_id", "agent_name", "role", "target", "content", "ts")}
-        answer = api.post("messages", sent)
-        assert answer.status_code == 201, answer.content
-        ids[answer.json()["id"]] = row["id"]
-    source.close()
+    ids = load(api, "agent_messages")["agent_messages"]
     assert sorted(ids[row.pk] for row in open_handoffs()) == [13, 14, 42, 48]
 
 
