@@ -58,7 +58,7 @@ def freshness(needs: Needs) -> Freshness:
         counts=Counts(
             needs=needs.count,
             waiting=needs.sessions["asked"],
-            working=needs.at_work["sessions"],
+            working=needs.sessions["working"],
             findings=needs.open_findings.by_state[State.OPEN],
         ),
         per_minute=round((today["arrived"] or 0) / max(1.0, (now_us - start_us) / 60_000_000)),

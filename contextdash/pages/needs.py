@@ -34,17 +34,19 @@ class Needs:
     @property
     def waiting(self) -> QuerySet[Session]:
         """Those that wait for an answer, and those that fell silent at work."""
-        stale = states_q(("stale",), clock.now_us()) & self._lately
-        # These conditions are implied; they let the index of live sessions serve.
-        live = ~Q(activity=Activity.ENDED), Q(activity__in=[Activity.WORKING, Activity.WAITING])
-        rows = Session.objects.filter(*live)
-        return self._of(rows.filter(Q(activity=Activity.WAITING) | stale, **_KEPT))
+        return self._at_work_or_waiting.filter(self._waits)
 
     @cached_property
     def sessions(self) -> dict[str, int]:
-        """How many ``waiting`` there are, and how many of these are ``asked`` for an answer."""
-        asked = Count("key", filter=Q(activity=Activity.WAITING))
-        return self.waiting.aggregate(waiting=Count("key"), asked=asked)
+        """In one query: how many are ``waiting`` and of these ``asked`` for an answer; how many sessions and
+        subagents are ``working``."""
+        works = states_q(("working",), clock.now_us())
+        return self._at_work_or_waiting.aggregate(
+            waiting=Count("key", filter=self._waits),
+            asked=Count("key", filter=Q(activity=Activity.WAITING)),
+            working=Count("key", filter=works & Q(parent=None)),
+            working_subagents=Count("key", filter=works & Q(parent__isnull=False)),
+        )
 
     @property
     def errored(self) -> QuerySet[Session]:
@@ -87,13 +89,15 @@ class Needs:
         others = topics.count() + self.stories.count()
         return sessions + others + open_handoff_count(self._project) + worst + len(self.hooks.failing)
 
-    @cached_property
-    def at_work(self) -> dict[str, int]:
-        """How many ``sessions`` and ``subagents``."""
-        own, of_others = Q(parent=None), Q(parent__isnull=False)
-        return self.working.aggregate(
-            sessions=Count("key", filter=own), subagents=Count("key", filter=of_others)
-        )
+    @property
+    def _at_work_or_waiting(self) -> QuerySet[Session]:
+        # That none is ended is implied; it lets the index of live sessions serve.
+        live = ~Q(activity=Activity.ENDED), Q(activity__in=[Activity.WORKING, Activity.WAITING])
+        return self._of(Session.objects.filter(*live, **_KEPT))
+
+    @property
+    def _waits(self) -> Q:
+        return Q(activity=Activity.WAITING) | (states_q(("stale",), clock.now_us()) & self._lately)
 
     @property
     def _lately(self) -> Q:

@@ -42,7 +42,7 @@ def today(request: HttpRequest) -> HttpResponse:
         "oldest": min((ask.at for ask in rows), default=None),
         "needs": needs.count,
         "working": _working(needs),
-        "at_work": needs.at_work,
+        "at_work": needs.sessions,
         "figures": day.figures(project, needs.hooks),
         "chart": day.chart(),
         "sprint": day.sprint_now(project),
