@@ -86,7 +86,8 @@ def purge(args: argparse.Namespace) -> None:
     done = purge_session(session=session, actor=SYSTEM, reason=args.reason, tell=_tell)
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    print(f"Erased {done.events_deleted:,} events of {session.id}. Turns, summaries and all else stay.")
+    noun = "event" if done.events_deleted == 1 else "events"
+    print(f"Erased for good: {done.events_deleted:,} {noun} of {session.id}. Turns and summaries stay.")
 
 
 def _tell(purge: "Purge") -> None:

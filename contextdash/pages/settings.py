@@ -111,7 +111,8 @@ def purge(request: HttpRequest, session_id: str) -> HttpResponse:
     if done.finished_at is None:
         messages.success(request, "Erasing has begun and goes on; this page shows how far it is.")
         return redirect("kept")
-    messages.success(request, f"Erased: {number(done.events_deleted)} events are gone for good.")
+    count = done.events_deleted
+    messages.success(request, f"Erased for good: {number(count)} {'event' if count == 1 else 'events'}.")
     return redirect("kept") if session.deleted_at else redirect("session", session.id)
 
 

@@ -213,7 +213,7 @@ def test_a_session_is_written_out_and_erased_from_the_shell(shell, tmp_path):
         assert shell("session-export", "latest").stdout.startswith("# p1")
         assert shell("session-export", "s1", "--output", str(out), code=1).stderr
         assert "--reason" in shell("purge", "s1", code=2).stderr
-        assert "Erased 1 events of s1" in shell("purge", "s1", "--reason", "asked").stdout
+        assert "Erased for good: 1 event of s1." in shell("purge", "s1", "--reason", "asked").stdout
         assert shell.sql("SELECT reason, events_deleted FROM purges") == [("asked", 1)]
         assert "no session" in shell("purge", "s", "--reason", "asked", code=1).stderr
     finally:

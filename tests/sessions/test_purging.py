@@ -257,7 +257,7 @@ def owners_page(owner) -> Client:
 def test_an_owner_erases_in_the_page_and_reads_there_who_why_and_how_much(owners_page):
     session = told()
     answer = owners_page.post("/sessions/s1/purge/", {"reason": "a <b>customer</b>"}, follow=True)
-    assert "Erased: 7 events are gone for good." in answer.content.decode()
+    assert "Erased for good: 7 events." in answer.content.decode()
     kept = owners_page.get("/settings/kept/").content.decode()
     assert "olga" in kept
     assert "a &lt;b&gt;customer&lt;/b&gt;" in kept
