@@ -9,12 +9,14 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from contextdash.cleaning import one_line
 from contextdash.rendering import ansi as terminal
 from contextdash.rendering import diff, highlight, numbers, states, times
 from contextdash.rendering import markdown as md
 
 register = template.Library()
 
+WORD_CHARS = 40
 KEPT_TAGS = 1000
 """Icons, badges and agents are drawn some hundred times a page, and are the same each time."""
 
@@ -42,9 +44,7 @@ def badge(value: object, word: str = "") -> SafeString:
     """Shape and word of a state; ``word`` says it in another way."""
     state = states.state_of(str(value))
     css = f"badge {state.css}".rstrip()
-    return format_html(
-        '<span class="{}">{}{}</span>', css, shape(state.shape), terminal.plain(word or state.word)
-    )
+    return format_html('<span class="{}">{}{}</span>', css, shape(state.shape), _as_sent(word or state.word))
 
 
 @register.simple_tag
@@ -55,7 +55,12 @@ def severity(value: object) -> SafeString:
         return format_html(
             '<span class="sev sev--{}">{}{}</span>', name, shape(f"v-{name}"), name.capitalize()
         )
-    return format_html('<span class="sev sev--info">{}{}</span>', shape("s-idle"), terminal.plain(str(value)))
+    return format_html('<span class="sev sev--info">{}{}</span>', shape("s-idle"), _as_sent(str(value)))
+
+
+def _as_sent(word: str) -> str:
+    """A word that may be anybody's, as far as a line has room for it."""
+    return one_line(terminal.plain(word), WORD_CHARS)
 
 
 @register.simple_tag

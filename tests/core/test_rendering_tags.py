@@ -24,7 +24,7 @@ def test_an_unknown_state_is_shown_as_sent_and_quiet():
     made = draw("{% badge value %}", value=HOSTILE)
     assert 'class="badge is-quiet"' in made
     assert "#s-idle" in made
-    assert "&lt;script&gt;" in made
+    assert "&lt;b&gt;" in made
 
 
 def test_only_what_waits_for_a_person_is_amber():
@@ -35,6 +35,13 @@ def test_only_what_waits_for_a_person_is_amber():
 def test_a_severity_has_its_step_and_another_is_shown_as_sent():
     assert draw("{% severity 'Critical' %}").startswith('<span class="sev sev--critical">')
     assert "Blocker!" in draw("{% severity 'Blocker!' %}")
+
+
+@pytest.mark.parametrize("tag", ["severity", "badge"])
+def test_a_word_of_somebody_elses_takes_no_more_than_a_lines_room(tag):
+    drawn = draw("{% " + tag + " word %}", word="B" * 200)
+    assert "BBB…" in drawn
+    assert "B" * 40 not in drawn
 
 
 @pytest.mark.parametrize(
