@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.utils.text import Truncator
 
 from contextdash.adminkit import Corrections, ReadOnly, head, moment, words
-from sessions_app import vocabulary
+from sessions_app import admin_usage, vocabulary
 from sessions_app.models import (
     AgentMessage,
     Decision,
@@ -35,6 +35,8 @@ from sessions_app.services.mistakes import change_mistake
 from sessions_app.services.plans import change_plan
 from sessions_app.services.projects import change_project
 from sessions_app.services.sessions import change_session
+
+__all__ = ["admin_usage"]
 
 SHOWN_CHARS = 64 * 1024
 

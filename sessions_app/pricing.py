@@ -40,7 +40,8 @@ class PriceBook:
     """Prices as they are now. One serves one write or one page; own prices are read once."""
 
     def __init__(self) -> None:
-        self._own: Mapping[str, PriceOverride] = {row.model: row for row in PriceOverride.objects.all()}
+        rows = PriceOverride.objects.filter(active=True)
+        self._own: Mapping[str, PriceOverride] = {row.model: row for row in rows}
         self._rates: dict[tuple[str, str, str, int], _Rates | None] = {}
 
     def price(self, usage: Usage | None, *, model: str, provider: str, at_us: int, speed: str = "") -> Price:

@@ -12,6 +12,7 @@ from sessions_app.views import (
     seen,
     session,
     sessions,
+    usage,
 )
 
 urlpatterns: list[URLPattern] = [
@@ -56,6 +57,8 @@ urlpatterns: list[URLPattern] = [
     path("mistakes/<int:pk>/lesson.md", mistakes.mistake_lesson, name="mistake_lesson"),
     path("mistakes/<int:pk>/edit/", mistakes.mistake_edit, name="mistake_edit"),
     path("mistakes/<int:pk>/change/", mistakes.mistake_change, name="mistake_change"),
+    path("usage/", usage.usage_page, name="usage"),
+    path("usage/usage.csv", usage.usage_file, name="usage_file"),
     path("hooks/", hooks.hooks_page, name="hooks"),
     path("hooks/quarantined/<int:pk>/", hooks.quarantined_page, name="quarantined"),
 ]

@@ -48,7 +48,7 @@ _GROUPS: tuple[tuple[tuple[str, str], ...], ...] = (
         ("plans", "Plans"),
         ("mistakes", "Mistakes"),
     ),
-    (("standup", "Stand-up"), ("hooks", "Hooks")),
+    (("usage", "Usage"), ("standup", "Stand-up"), ("hooks", "Hooks")),
     (("connect", "Connect"), ("settings", "Settings"), ("admin", "Admin")),
 )
 _COUNTED = {"today": "need a person", "sessions": "working", "reviews": "open findings"}

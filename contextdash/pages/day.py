@@ -12,6 +12,7 @@ from backlog_app.queries.filters import current_sprint
 from contextdash import clock
 from contextdash.pages import failing
 from sessions_app.models import Decision, HookBucket, Mistake, Session
+from sessions_app.queries import usage
 from sessions_app.queries.texts import with_starts
 
 QUARTER_US = 15 * 60 * 1_000_000
@@ -29,6 +30,7 @@ class Figures:
     events: int
     refused: int
     hooks: failing.Reports
+    spent: usage.Line
 
     @property
     def failed_percent(self) -> float | None:
@@ -80,7 +82,8 @@ def figures(project: str | None, hooks: failing.Reports) -> Figures:
         events=Sum("accepted"), refused=Sum("refused")
     )
     numbers = {name: value or 0 for name, value in {**of_sessions, **delivered}.items()}
-    return Figures(**numbers, hooks=hooks)
+    spent = usage.cost_since(start().date(), project)
+    return Figures(**numbers, hooks=hooks, spent=spent)
 
 
 def chart() -> Chart:

@@ -53,6 +53,16 @@ def compact(value: int | None) -> str:
     return (text.rstrip("0").rstrip(".") if "." in text else text) + unit
 
 
+def money(micro: int | None) -> str:
+    """Micro-dollars as dollars: ``$0.04``, ``$1,204``; below a cent ``<$0.01``; unknown is never 0."""
+    if micro is None:
+        return UNKNOWN
+    if 0 < micro < 10_000:
+        return "<$0.01"
+    dollars = micro / 1_000_000
+    return f"${dollars:,.0f}" if dollars >= 1000 else f"${dollars:,.2f}"
+
+
 def size(value: int | None) -> str:
     """Bytes: ``412 B``, ``1.2 KB``, ``16 MB``; a KB has 1,024."""
     if value is None:

@@ -121,6 +121,11 @@ def compact(value: int | None) -> str:
 
 
 @register.filter
+def money(micro: int | None) -> str:
+    return numbers.money(micro)
+
+
+@register.filter
 def size(value: int | None) -> str:
     return numbers.size(value)
 

@@ -107,6 +107,7 @@ class PriceOverride(models.Model):
     """A price of one's own for a model: a local model, a contract, a name the library does not know."""
 
     model = models.CharField(max_length=200, unique=True, help_text="Exactly as sessions name it.")
+    active = models.BooleanField(default=True, help_text="Otherwise the library's price holds.")
     input_price = models.DecimalField(
         max_digits=14, decimal_places=6, help_text="US dollars for a million tokens."
     )

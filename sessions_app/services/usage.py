@@ -159,3 +159,6 @@ def _add_to_session(key: int, numbers: Counter[str], *, priced: bool) -> None:
     }
     cost = {"cost_micro": Coalesce(F("cost_micro"), Value(0)) + numbers["cost_micro"]} if priced else {}
     Session.objects.filter(key=key).update(**values, **cost)
+    if priced and numbers["unpriced"] > 0:
+        # Its last price was taken away: unknown is not 0.
+        Session.objects.filter(key=key, unpriced_count=F("iteration_count")).update(cost_micro=None)

@@ -6,6 +6,7 @@ from contextdash.rendering import times
 from contextdash.rendering.ansi import plain
 from sessions_app.models import Session
 from sessions_app.queries.states import state_of
+from sessions_app.queries.usage import Spent, spent_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,10 @@ class ListedSession:
     calls: int
     failed: int
     children: int
+    cost: int | None
+    """Micro-dollars, with its subagents."""
+    unpriced: int
+    tokens: int
     pinned: bool
     archived: bool
     unseen: bool
@@ -37,7 +42,9 @@ class ListedSession:
     last_us: int
 
 
-def listed(session: Session, now_us: int, *, unseen: bool) -> ListedSession:
+def listed(session: Session, now_us: int, *, unseen: bool, below: Spent) -> ListedSession:
+    """``below`` is what its subagents spent."""
+    spent = spent_by(session) + below
     state = state_of(session, now_us)
     live = state in ("working", "waiting", "idle", "stale")
     waiting = state == "waiting" and bool(session.waiting_for)
@@ -56,6 +63,9 @@ def listed(session: Session, now_us: int, *, unseen: bool) -> ListedSession:
         calls=session.call_count,
         failed=session.failed_count,
         children=session.child_count,
+        cost=spent.cost_micro,
+        unpriced=spent.unpriced,
+        tokens=spent.input + spent.output,
         pinned=session.pinned,
         archived=session.archived_at is not None,
         unseen=unseen,

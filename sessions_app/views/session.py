@@ -28,6 +28,7 @@ from sessions_app.queries.session import (
 )
 from sessions_app.queries.states import state_of
 from sessions_app.queries.timeline import KINDS, OFF_AT_FIRST, TimelineFilter
+from sessions_app.queries.usage import NOTHING, Spent, spent_below, spent_by
 from sessions_app.registry import Row, registry
 from sessions_app.views.drawing import Drawn, Lanes
 from sessions_app.views.seen import first_unseen
@@ -61,6 +62,8 @@ class Head:
     state: str
     lasted_us: int | None
     over: bool
+    spent: Spent
+    """With its subagents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +177,12 @@ def head_context(found: Session, current: str = "timeline") -> dict[str, Any]:
     state = state_of(found, now_us)
     over = found.ended_at is not None
     lasted = (clock.to_us(found.ended_at) if found.ended_at else found.last_us) - found.started_us
+    spent = spent_by(found) + spent_below([found]).get(found.key, NOTHING)
     title = plain(found.title or (found.user_request or "")[:200]).strip() or found.id
     return {
         "nav": "sessions",
         "session": found,
-        "head": Head(found, title, state, lasted if lasted >= 0 else None, over),
+        "head": Head(found, title, state, lasted if lasted >= 0 else None, over, spent),
         "tabs": _tabs(found, current),
         "sheets": registry.styles,
         "facts_url": f"{reverse('session', args=[found.id])}?part=facts",

@@ -19,6 +19,7 @@ from sessions_app.queries import sessions as queries
 from sessions_app.queries.seen import unseen_keys
 from sessions_app.queries.session import find_session
 from sessions_app.queries.states import STATES
+from sessions_app.queries.usage import NOTHING, spent_below
 from sessions_app.services import ending
 from sessions_app.services.sessions import change_session
 from sessions_app.views.listed import ListedSession, listed
@@ -112,7 +113,11 @@ def undelete(request: HttpRequest, session_id: str) -> HttpResponse:
 
 def _days(sessions: Sequence[Session], unseen: frozenset[int]) -> list[Day[ListedSession]]:
     now_us = clock.now_us()
-    rows = [listed(session, now_us, unseen=session.key in unseen) for session in sessions]
+    below = spent_below(sessions)
+    rows = [
+        listed(session, now_us, unseen=session.key in unseen, below=below.get(session.key, NOTHING))
+        for session in sessions
+    ]
     return by_day(rows, lambda row: clock.from_us(row.last_us))
 
 

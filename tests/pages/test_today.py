@@ -168,11 +168,11 @@ def test_days_are_those_of_the_reader(page: Client, member):
 
 def test_the_page_costs_the_same_with_many_rows(page: Client, django_assert_max_num_queries):
     seed_demo()
-    with django_assert_max_num_queries(49):
+    with django_assert_max_num_queries(50):
         page.get("/")
     for n in range(60):
         factories.session(f"many-{n}", activity="waiting", waiting_for="?")
-    with django_assert_max_num_queries(49):
+    with django_assert_max_num_queries(50):
         body = text_of(page.get("/"))
     assert re.search(r"are listed", body)
 
