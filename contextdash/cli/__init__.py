@@ -56,7 +56,7 @@ def main(argv: list[str] | None = None) -> int:
     except Exception as error:
         if not _is_plain(error):
             raise
-        print(f"contextdash: {error}", file=sys.stderr)
+        print(f"contextdash: {_told(error)}", file=sys.stderr)
         return 1
     return code or 0
 
@@ -72,6 +72,13 @@ def parser(asked: str = "") -> argparse.ArgumentParser:
     for module in having or MODULES:
         import_module(f"contextdash.cli.{module}").add_commands(commands)
     return made
+
+
+def _told(error: Exception) -> str:
+    """Its text, without the number and the quotes that Python puts around a file's name."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _is_plain(error: Exception) -> bool:

@@ -277,3 +277,9 @@ def test_the_doctor_rewrites_a_file_that_cannot_shrink(tmp_path):
         assert made.execute("PRAGMA auto_vacuum").fetchone() == (2,)
         assert made.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     made.close()
+
+
+def test_a_file_that_is_not_there_is_told_by_its_name(capsys, monkeypatch):
+    monkeypatch.setenv("CONTEXTDASH_TOKEN", "cdt_none")
+    assert main(["plan", "nowhere.plan.md", "--session", "S1"]) == 1
+    assert capsys.readouterr().err == "contextdash: nowhere.plan.md: No such file or directory\n"
