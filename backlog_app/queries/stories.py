@@ -118,7 +118,16 @@ def indexes(stories: Iterable[BacklogItem]) -> dict[int, int]:
 def in_list(by: Filters, *, limit: int, offset: int) -> tuple[list[BacklogItem], bool]:
     """The dense list: open columns before Done, each from its top; and whether there is more."""
     rows = apply(BacklogItem.objects.filter(deleted_at=None), by).select_related("sprint", "project")
-    found = list(_by_column(begun(rows))[offset : offset + limit + 1])
+    found: list[BacklogItem] = []
+    # Column by column, as the index of places has them: sorting all would read every story for one page.
+    for column in (*words.COLUMNS, None):
+        part = rows.exclude(status__in=words.COLUMNS) if column is None else rows.filter(status=column)
+        missing = limit + 1 - len(found)
+        page_part = list(begun(part).order_by("status", "rank")[offset : offset + missing])
+        found += page_part
+        if len(found) > limit:
+            break
+        offset = 0 if page_part else max(0, offset - part.count())
     return found[:limit], len(found) > limit
 
 

@@ -14,10 +14,11 @@ from contextdash import clock
 from contextdash.pages import failing
 from reviews_app.models import BLOCKING_RANK, Review
 from reviews_app.queries import tallies
-from sessions_app.models import Decision, Session
+from sessions_app.models import Session
+from sessions_app.queries.decisions import contradiction_count
 from sessions_app.queries.handoffs import open_handoff_count
 from sessions_app.queries.states import states_q
-from sessions_app.vocabulary import Activity, DecisionStatus, SessionStatus
+from sessions_app.vocabulary import Activity, SessionStatus
 
 FORGET_AFTER = timedelta(days=2)
 """Stale and errored sessions older than this are history, not work."""
@@ -65,10 +66,6 @@ class Needs:
         return self._of(Review.objects.filter(open_rank__isnull=False, severity_rank__lte=BLOCKING_RANK))
 
     @property
-    def conflicts(self) -> QuerySet[Decision]:
-        return self._of(Decision.objects.filter(status=DecisionStatus.CONFLICT))
-
-    @property
     def stories(self) -> QuerySet[BacklogItem]:
         return self._of(BacklogItem.objects.filter(status=StoryStatus.BLOCKED, deleted_at=None))
 
@@ -84,9 +81,8 @@ class Needs:
     @cached_property
     def count(self) -> int:
         worst = sum(n for rank, n in self.open_findings.open_by_rank.items() if rank <= BLOCKING_RANK)
-        topics = self.conflicts.order_by().values("project", "topic").distinct()
         sessions = self.sessions["waiting"] + self.errored.count()
-        others = topics.count() + self.stories.count()
+        others = contradiction_count(self._project) + self.stories.count()
         return sessions + others + open_handoff_count(self._project) + worst + len(self.hooks.failing)
 
     @property
@@ -103,7 +99,5 @@ class Needs:
     def _lately(self) -> Q:
         return Q(last_us__gte=clock.to_us(clock.now() - FORGET_AFTER))
 
-    def _of[R: (QuerySet[Session], QuerySet[Review], QuerySet[Decision], QuerySet[BacklogItem])](
-        self, rows: R
-    ) -> R:
+    def _of[R: (QuerySet[Session], QuerySet[Review], QuerySet[BacklogItem])](self, rows: R) -> R:
         return rows.filter(project__slug=self._project) if self._project else rows

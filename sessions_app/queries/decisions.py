@@ -119,11 +119,8 @@ def chains(decisions: Iterable[Decision], steps: int = CHAIN_STEPS) -> dict[int,
 
 def contradictions(project: str | None) -> list[Contradiction]:
     """What a person must settle, by topic. A lone one is shown beside what else stands on its topic."""
-    # The project is chosen here and not in the query: few decisions are in conflict, but a database that is
-    # asked for both may read all of the project's.
-    marked = Decision.objects.filter(status=DecisionStatus.CONFLICT).select_related("project")
-    newest = with_starts(marked.order_by("-ts", "-id"), ENTRY_CHARS, "choice", "rationale")[:CONFLICTS]
-    rows = [row for row in newest if project in (None, row.project.slug if row.project else "")]
+    newest = with_starts(_in_conflict().select_related("project"), ENTRY_CHARS, "choice", "rationale")
+    rows = [row for row in newest[:CONFLICTS] if project in (None, row.project.slug if row.project else "")]
     rows.sort(key=lambda row: (row.project_id or 0, row.topic))
     made = []
     for (_, topic), group in groupby(rows, key=lambda row: (row.project_id, row.topic)):
@@ -132,6 +129,12 @@ def contradictions(project: str | None) -> list[Contradiction]:
             decisions += possible_conflicts(decisions[0])[:1]
         made.append(Contradiction(topic=topic, decisions=decisions))
     return made
+
+
+def contradiction_count(project: str | None) -> int:
+    """How many ``contradictions`` there are."""
+    newest = _in_conflict().values_list("project__slug", "topic")[:CONFLICTS]
+    return len({(slug, topic) for slug, topic in newest if project in (None, slug or "")})
 
 
 def possible_conflicts(decision: Decision) -> list[Decision]:
@@ -165,8 +168,15 @@ def log_version() -> str:
     return f"{newest}.{newest_change()}"
 
 
+def _in_conflict() -> QuerySet[Decision]:
+    """Newest first, of every project: few are in conflict, but a database that is asked for a project or for
+    distinct topics as well may read all decisions."""
+    return Decision.objects.filter(status=DecisionStatus.CONFLICT).order_by("-ts", "-id")
+
+
 def _superseded_by(pks: set[int]) -> QuerySet[Decision]:
-    rows = Decision.objects.filter(superseded_by__in=pks).order_by()
+    # That they have a successor is implied; said, it lets the index of those serve.
+    rows = Decision.objects.filter(~Q(superseded_by=None), superseded_by__in=pks).order_by()
     return with_starts(rows, 200, "choice", "rationale")
 
 

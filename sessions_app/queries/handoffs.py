@@ -1,7 +1,7 @@
 """Messages and hand-offs: who waits for whom."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,11 +133,15 @@ def _open(project: str | None) -> QuerySet[AgentMessage]:
     newest = (
         AgentMessage.objects.filter(role=MessageRole.HANDOFF, acknowledged_at=None)
         .order_by("-ts", "-id")
-        .values("id")[:OPEN_HANDOFFS]
+        .values_list("id", flat=True)[:OPEN_HANDOFFS]
     )
-    rows = AgentMessage.objects.filter(~answered_later(), id__in=newest, session__deleted_at=None)
-    rows = rows.exclude(target=None).exclude(target="")
-    return rows.filter(session__project__slug=project) if project else rows
+    ids: Iterable[int] = newest
+    if project:
+        # Chosen here: a database that is asked for a project may begin there and read all its messages.
+        told = AgentMessage.objects.filter(id__in=newest).values_list("id", "session__project__slug")
+        ids = [pk for pk, slug in told if slug == project]
+    rows = AgentMessage.objects.filter(~answered_later(), id__in=ids, session__deleted_at=None)
+    return rows.exclude(target=None).exclude(target="")
 
 
 def _entry(row: Any) -> Entry:

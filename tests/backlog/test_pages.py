@@ -7,6 +7,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from backlog_app.models import BacklogItem, Criterion
 from backlog_app.queries import history
+from backlog_app.queries.filters import Filters
+from backlog_app.queries.stories import in_list
 from backlog_app.services import sprints
 from backlog_app.services.moving import move_story
 from backlog_app.services.relations import link_story
@@ -320,3 +322,19 @@ def test_the_history_is_told_in_peoples_words(page: Client) -> None:
         "Labels set to api, pay",
         "Written down in To do",
     ]
+
+
+def test_the_list_goes_on_from_page_to_page_across_columns() -> None:
+    stories = [story(status=status) for status in ("done", "todo", "blocked", "odd", "todo", "done", "done")]
+    whole, more = in_list(Filters(), limit=100, offset=0)
+    assert len(whole) == len(stories)
+    assert not more
+    assert [row.status for row in whole] == ["todo", "todo", "blocked", "done", "done", "done", "odd"]
+    for size in (1, 2, 3, 5):
+        told: list[int] = []
+        for offset in range(0, len(stories), size):
+            rows, more = in_list(Filters(), limit=size, offset=offset)
+            assert more == (offset + size < len(stories))
+            told += [row.pk for row in rows]
+        assert told == [row.pk for row in whole]
+    assert in_list(Filters(), limit=5, offset=50) == ([], False)
