@@ -5,9 +5,18 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from contextdash.actor import Actor
-from contextdash.adminkit import Corrections, ModelForm, ReadOnly, words
+from contextdash.adminkit import Corrections, ModelForm, ReadOnly, moment, words
 from contextdash.errors import Refused
-from contextdash.models import Change, Receipt, SigninLink, Token, User
+from contextdash.models import (
+    BackgroundRun,
+    Change,
+    Lease,
+    MaskedCount,
+    Receipt,
+    SigninLink,
+    Token,
+    User,
+)
 from contextdash.models.token import Scope
 from contextdash.models.user import Role
 from contextdash.services import signin, tokens, users
@@ -120,3 +129,21 @@ class ReceiptAdmin(ReadOnly):
     list_display = ("noun", "row_id", "at")
     search_fields = ("=noun", "=row_id")
     ordering = ("-id",)
+
+
+@admin.register(Lease)
+class LeaseAdmin(ReadOnly):
+    list_display = ("name", "holder", moment("expires_us"))
+    ordering = ("name",)
+
+
+@admin.register(BackgroundRun)
+class BackgroundRunAdmin(ReadOnly):
+    list_display = ("name", moment("finished_us"), "took_us", moment("failed_us"), "error")
+    ordering = ("name",)
+
+
+@admin.register(MaskedCount)
+class MaskedCountAdmin(ReadOnly):
+    list_display = ("kind", "count", "last_at")
+    ordering = ("kind",)

@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
-from contextdash import db
+from contextdash import background, db
 from contextdash.cli.kit import own_url
 from contextdash.models import User
 from contextdash.models.user import Role
@@ -69,6 +69,11 @@ def _findings() -> Iterator[Finding]:
     yield from _database()
     if not unmigrated:
         yield from _people()
+        yield from _background()
+    if not settings.REDACTION:
+        yield Finding(
+            "Redaction is off: secrets are stored as they come.", "Unset CONTEXTDASH_REDACTION.", wrong=False
+        )
     yield from _server()
 
 
@@ -136,6 +141,19 @@ def _pragma(text: str) -> None:
 def _people() -> Iterator[Finding]:
     if not User.objects.filter(role=Role.OWNER, is_active=True).exclude(last_login=None).exists():
         yield Finding("No owner has signed in yet.", "contextdash signin-link prints a link.", wrong=False)
+
+
+def _background() -> Iterator[Finding]:
+    """What the server's background thread says of itself; it can only be late while a server runs."""
+    for state in background.states():
+        if state.error:
+            yield Finding(f"{state.title} failed: {state.error}", "See the server's output.")
+        elif state.late:
+            yield Finding(
+                f"{state.title} is {state.lag_us // 60_000_000} minutes late.",
+                "It goes on while a server runs; a busy one takes longer.",
+                wrong=False,
+            )
 
 
 def _server() -> Iterator[Finding]:

@@ -220,6 +220,31 @@ def test_a_session_is_written_out_and_erased_from_the_shell(shell, tmp_path):
         server.stop()
 
 
+def test_a_purge_that_was_killed_is_finished_by_the_next_start(shell, tmp_path):
+    token = shell.token()
+    server = Server(tmp_path).wait()
+    try:
+        for number in range(10):
+            post(server.port, token, number)
+    finally:
+        server.stop()
+    # What a process leaves that was killed in the middle of erasing: a door that stands open.
+    shell.sql(
+        "INSERT INTO purges (session_key, reason, events_deleted, bytes_deleted, started_at)"
+        " SELECT key, 'asked', 0, 0, '2999-01-01 00:00:00' FROM sessions WHERE id = 's1'"
+    )
+    again = Server(tmp_path).wait()
+    try:
+        until = time.monotonic() + 30
+        while shell.sql("SELECT count(*) FROM purges WHERE finished_at IS NULL") != [(0,)]:
+            assert time.monotonic() < until
+            time.sleep(0.2)
+        assert shell.sql("SELECT events_deleted FROM purges") == [(2,)]
+        assert shell.sql("SELECT count(*) FROM events") == [(8,)]
+    finally:
+        assert again.stop() == 0
+
+
 # Services
 
 
