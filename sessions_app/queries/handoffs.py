@@ -20,6 +20,12 @@ OPEN_HANDOFFS = 500
 """How many of the newest unacknowledged hand-offs are looked at, so that old ones cost nothing."""
 
 
+_OF_STREAM = (
+    *("target", "ts", "session"),
+    *(f"session__{name}" for name in ("id", "host", "workspace", "branch", "started_us")),
+)
+"""What ``answered_in_stream`` looks at."""
+
 INBOX_ROWS = 50
 """What the inbox shows at once; the rest moves up as these are acknowledged."""
 
@@ -88,13 +94,19 @@ def inbox(*, project: str | None, target: str | None, in_streams: bool) -> Inbox
     ``in_streams`` takes a later word of the target in another session of the same work stream for an answer
     as well: some clients make every turn a session.
     """
-    waiting = open_handoffs(project=project, limit=OPEN_HANDOFFS)
-    answered = answered_in_stream(waiting) if in_streams else set()
-    kept = [message for message in waiting if message.pk not in answered]
-    counted = Counter(message.target or "" for message in kept)
-    shown = [message for message in kept if target in (None, message.target)]
+    waiting = _open(project).order_by("-ts", "-id")
+    answered: set[int] = set()
+    if in_streams:
+        answered = answered_in_stream(list(waiting.select_related("session").only(*_OF_STREAM)))
+    # All are counted, few are shown: only these are read with their texts and sessions.
+    told = waiting.values_list("id", "target")
+    kept = [(pk, name or "") for pk, name in told if pk not in answered]
+    counted = Counter(name for _, name in kept)
+    shown = [pk for pk, name in kept if target in (None, name)]
+    rows = AgentMessage.objects.filter(id__in=shown[:INBOX_ROWS]).order_by("-ts", "-id")
+    rows = rows.select_related("session", "session__project").defer("session__user_request", "session__extra")
     return Inbox(
-        handoffs=shown[:INBOX_ROWS],
+        handoffs=list(with_starts(rows, 300, "content")),
         hidden=len(shown[INBOX_ROWS:]),
         targets=counted.most_common(),
         answered_elsewhere=len(answered),
