@@ -12,10 +12,10 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from contextdash import __version__, db
+from contextdash import __version__, clock, db
 from contextdash.cli import MODULES, main, parser
 from contextdash.cli import doctor as doctor_module
-from contextdash.models import Change, Token, User
+from contextdash.models import BackgroundRun, Change, Token, User
 from contextdash.services import tokens
 from contextdash.services.backup import backup
 from sessions_app import ledger_guard
@@ -191,7 +191,7 @@ def test_a_backup_is_one_moment_while_others_write(transactional_db, tmp_path):
     other = sqlite3.connect(db.database_file(), isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:
-        assert backup(tmp_path / "copy.sqlite3") > 0
+        assert backup(tmp_path / "copy.sqlite3").size > 0
     finally:
         other.execute("ROLLBACK")
         other.close()
@@ -283,3 +283,16 @@ def test_a_file_that_is_not_there_is_told_by_its_name(capsys, monkeypatch):
     monkeypatch.setenv("CONTEXTDASH_TOKEN", "cdt_none")
     assert main(["plan", "nowhere.plan.md", "--session", "S1"]) == 1
     assert capsys.readouterr().err == "contextdash: nowhere.plan.md: No such file or directory\n"
+
+
+def test_the_doctor_tells_what_is_late_and_that_redaction_is_off(
+    transactional_db, nobody_answers, settings, capsys
+):
+    settings.REDACTION = False
+    BackgroundRun.objects.create(name="undo", finished_us=clock.now_us() - 3 * 3_600_000_000)
+    BackgroundRun.objects.create(name="purges", finished_us=clock.now_us(), error="ValueError: full")
+    assert main(["doctor"]) == 1
+    told = capsys.readouterr().out
+    assert "Redaction is off" in told
+    assert "Erasing what was purged failed: ValueError: full" in told
+    assert "Ending the day in which a deletion can be undone is 170 minutes late." in told
