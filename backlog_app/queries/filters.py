@@ -10,6 +10,7 @@ from django.http import QueryDict
 from backlog_app import words
 from backlog_app.models import BacklogItem, Sprint, SprintState
 from contextdash import clock
+from contextdash.viewkit import whole_number
 
 LANES = ("agent", "priority")
 UNASSIGNED = "-"
@@ -76,8 +77,8 @@ def apply(rows: QuerySet[BacklogItem], by: Filters) -> QuerySet[BacklogItem]:
         rows = rows.filter(pk__in=[row.pk for row in rows.only("pk", "labels") if by.label in row.labels])
     for term in by.text.split():
         found = Q(story__icontains=term) | Q(acceptance_criteria__icontains=term)
-        number = term.upper().removeprefix("S-").removeprefix("#")
-        rows = rows.filter(found | Q(pk=int(number)) if number.isascii() and number.isdigit() else found)
+        number = whole_number(term.upper().removeprefix("S-").removeprefix("#"))
+        rows = rows.filter(found if number is None else found | Q(pk=number))
     return rows
 
 
@@ -104,4 +105,5 @@ def _of_status(rows: QuerySet[BacklogItem], status: str) -> QuerySet[BacklogItem
 
 def _number(text: str) -> int:
     """The number, or -1, which no row has."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else -1
+    number = whole_number(text)
+    return -1 if number is None else number

@@ -17,7 +17,7 @@ from backlog_app.views.board import chips
 from contextdash import live
 from contextdash.errors import Invalid
 from contextdash.limits import BODY_BYTES
-from contextdash.viewkit import actor_of, changes
+from contextdash.viewkit import actor_of, changes, whole_number
 
 PAGE_ROWS = 100
 REFUSED_SHOWN = 5
@@ -118,10 +118,11 @@ def _back(request: HttpRequest) -> HttpResponse:
 
 def _numbered(raw: str) -> tuple[int, int]:
     """``214:3`` is story 214 as of version 3."""
-    number, _, version = raw[:40].partition(":")
-    if not (number.isascii() and number.isdigit() and version.isascii() and version.isdigit()):
+    number, _, version = raw.partition(":")
+    story_id, seen = whole_number(number), whole_number(version)
+    if story_id is None or seen is None:
         raise Invalid("The list has changed. Look at it again and repeat the change.")
-    return int(number[:18]), int(version[:18])
+    return story_id, seen
 
 
 def _file_name(name: str) -> str:

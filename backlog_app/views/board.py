@@ -16,7 +16,7 @@ from backlog_app.queries.filters import UNASSIGNED, Filters
 from backlog_app.services.sprints import set_limit
 from contextdash import live
 from contextdash.errors import Invalid
-from contextdash.viewkit import actor_of, changes
+from contextdash.viewkit import actor_of, changes, whole_number
 
 HISTORY_LINES = 100
 PRIORITIES = ("1", "2", "3", "4", "5")
@@ -49,8 +49,7 @@ def board(request: HttpRequest) -> HttpResponse:
 @require_GET
 def moves(request: HttpRequest) -> HttpResponse:
     """Who moved what, newest first."""
-    raw = request.GET.get("before", "")
-    before = int(raw) if raw.isascii() and raw.isdigit() and len(raw) < 19 else None
+    before = whole_number(request.GET.get("before", ""))
     entries, following = history.of_board(limit=HISTORY_LINES, before_id=before)
     next_url = f"?before={following}" if following else ""
     return render(request, "board/moves.html", {"nav": "board", "entries": entries, "next_url": next_url})
@@ -114,6 +113,5 @@ def _chip(
 
 def _deleted(raw: str) -> BacklogItem | None:
     """The story that was just deleted and can be brought back."""
-    if not (raw.isascii() and raw.isdigit() and len(raw) < 19):
-        return None
-    return BacklogItem.objects.filter(pk=int(raw), deleted_at__isnull=False).first()
+    number = whole_number(raw)
+    return BacklogItem.objects.filter(pk=number or 0, deleted_at__isnull=False).first()

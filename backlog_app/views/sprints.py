@@ -16,7 +16,7 @@ from backlog_app.queries import stories as story_queries
 from backlog_app.queries.filters import Filters
 from backlog_app.services import sprints
 from contextdash.errors import Invalid, Refused
-from contextdash.viewkit import actor_of, changes
+from contextdash.viewkit import actor_of, changes, whole_number
 
 SPRINT_STORIES = 500
 
@@ -51,7 +51,7 @@ def start(request: HttpRequest, sprint_id: int) -> HttpResponse:
 @changes
 def close(request: HttpRequest, sprint_id: int) -> HttpResponse:
     raw = request.POST.get("move_to", "")
-    if raw and not (raw.isascii() and raw.isdigit() and len(raw) < 19):
+    if raw and whole_number(raw) is None:
         raise Invalid("move_to is not a sprint's number.", field="move_to")
     closing = sprints.close_sprint(
         sprint_id=sprint_id,
@@ -106,7 +106,7 @@ def _change(request: HttpRequest, row: Sprint) -> HttpResponse:
                 sprint_id=row.pk,
                 values=form.cleaned_data,
                 actor=actor_of(request),
-                expected_version=int(version) if version.isascii() and version.isdigit() else None,
+                expected_version=whole_number(version),
             )
         except Refused as refusal:
             form.add_error(refusal.field if refusal.field in form.fields else None, refusal.detail)

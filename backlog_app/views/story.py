@@ -16,7 +16,7 @@ from backlog_app.queries.filters import Filters, current_sprint
 from backlog_app.services import checklist, moving, relations, stories
 from contextdash import live
 from contextdash.errors import Invalid, Refused
-from contextdash.viewkit import actor_of, changes, wants_fragment
+from contextdash.viewkit import actor_of, changes, wants_fragment, whole_number
 
 CHANGED = "board:changed"
 """Tells the board beside the drawer to look for news at once."""
@@ -221,6 +221,7 @@ def _number(request: HttpRequest, name: str) -> int | None:
 
 
 def _whole(raw: str, name: str) -> int:
-    if not (raw.isascii() and raw.isdigit() and len(raw) < 19):
+    number = whole_number(raw)
+    if number is None:
         raise Invalid(f"{name} is not a number.", field=name)
-    return int(raw)
+    return number

@@ -8,6 +8,7 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from contextdash.ids import diff_key
+from contextdash.viewkit import whole_number
 from reviews_app.queries.diffs import key_of_prefix
 from reviews_app.queries.findings import FILTER_NAMES, Filters, Order, State, rank_of_name
 
@@ -73,7 +74,7 @@ def read_address(query: QueryDict) -> Address:
         ),
         order=order,
         after=query.get("after") or None,
-        chosen=_number(query.get("finding", "")),
+        chosen=whole_number(query.get("finding", "")),
         gate=query.get("gate", "")[:200],
         skip=query.get("skip", "")[:40],
         given=given,
@@ -82,7 +83,3 @@ def read_address(query: QueryDict) -> Address:
 
 def _one_of[E: (State, Order)](kind: type[E], text: str, otherwise: E) -> E:
     return kind(text) if text in {member.value for member in kind} else otherwise
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

@@ -10,7 +10,7 @@ from django.utils.html import format_html
 
 from contextdash.errors import Invalid, NotFound
 from contextdash.limits import BODY_BYTES
-from contextdash.viewkit import actor_of, changes, next_address
+from contextdash.viewkit import actor_of, changes, next_address, whole_number
 from reviews_app.models import Resolution
 from reviews_app.queries import findings
 from reviews_app.queries.diffs import Answer
@@ -28,7 +28,7 @@ def set_state(request: HttpRequest, review_id: int) -> HttpResponse:
         to=request.POST.get("to", ""),
         actor=actor_of(request),
         reason=request.POST.get("reason", ""),
-        expected_version=_version(request.POST.get("version", "")),
+        expected_version=whole_number(request.POST.get("version", "")),
     )
     _tell(request, [review.pk], review.resolution)
     return redirect(_back(request))
@@ -40,7 +40,7 @@ def set_state_of_many(request: HttpRequest) -> HttpResponse:
     ids = [part for value in request.POST.getlist("ids") for part in value.split(",")]
     to = request.POST.get("to", "")
     outcome = set_resolution_of_many(
-        ids=[int(part) for part in ids if part.isascii() and part.isdigit() and len(part) < 19],
+        ids=[number for part in ids if (number := whole_number(part)) is not None],
         to=to,
         actor=actor_of(request),
         reason=request.POST.get("reason", ""),
@@ -98,7 +98,3 @@ def _tell(request: HttpRequest, ids: Sequence[int], to: str) -> None:
 
 def _back(request: HttpRequest) -> str:
     return next_address(request, otherwise=reverse("reviews"))
-
-
-def _version(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -86,7 +86,7 @@ def test_no_field_of_any_form_breaks_the_server(desk: Client, forms: list[Form])
     broken: list[tuple[object, ...]] = []
     for form in forms:
         for name in form.fields:
-            for bad in ("a\0b", "9" * 3000):
+            for bad in ("a\0b", "9" * 5000):
                 answer = desk.post(form.action, {**form.fields, name: bad})
                 if answer.status_code >= 500:
                     broken.append((answer.status_code, form.action, name, bad[:5]))
