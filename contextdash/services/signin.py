@@ -56,16 +56,16 @@ def use_link(*, secret: str) -> User:
         SigninRefused: unknown, used, too old, or the person is not active any more.
     """
     now = clock.now()
-    digest = _digest(secret)
-    used = SigninLink.objects.filter(
-        digest=digest, used_at=None, expires_at__gt=now, user__is_active=True
-    ).update(used_at=now)
-    if not used:
+    links = SigninLink.objects.filter(digest=_digest(secret), expires_at__gt=now).select_related("user")
+    link = links.first()
+    # Without a join: only the conditions on the row itself are looked at again by who waited for its lock.
+    used = link is not None and SigninLink.objects.filter(pk=link.pk, used_at=None).update(used_at=now)
+    if link is None or not used or not link.user.is_active:
         raise SigninRefused(
             "This link does not sign anyone in (any more): each works once and for a limited time. "
             "Ask an owner for another, or make one where the server runs: contextdash signin-link"
         )
-    return User.objects.get(signin_links__digest=digest)
+    return link.user
 
 
 def check_password(*, username: str, password: str) -> User:
