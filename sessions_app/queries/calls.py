@@ -11,8 +11,8 @@ from typing import Any
 from contextdash.cleaning import cut_bytes
 from contextdash.errors import NotFound
 from contextdash.limits import KIB
-from sessions_app.models import Event, Purge, Session, ToolCall
-from sessions_app.queries.kept import erasure_of
+from sessions_app.models import Event, Session, ToolCall
+from sessions_app.queries.kept import erased_words, erasure_of
 from sessions_app.queries.session import Family
 
 PART_BYTES = 64 * KIB
@@ -58,8 +58,8 @@ class CallDetail:
     purged: bool
     """The events that held input or output have been erased."""
     ordinals: Sequence[int]
-    erasure: Purge | None = None
-    """What erased them, where that is known."""
+    erased: str = ""
+    """When and by whom, as the end of a sentence; empty where that is not known."""
 
 
 def call_detail(family: Family, key: int) -> CallDetail:
@@ -78,8 +78,13 @@ def call_detail(family: Family, key: int) -> CallDetail:
         error=error or call.error,
         purged=purged,
         ordinals=sorted(event.ordinal for event in events.values()),
-        erasure=erasure_of(family.by_key()[call.session_id], call.started_us) if purged else None,
+        erased=_erased(family.by_key()[call.session_id], call) if purged else "",
     )
+
+
+def _erased(session: Session, call: ToolCall) -> str:
+    purge = erasure_of(session, call.started_us)
+    return "" if purge is None else erased_words(purge)
 
 
 def call_part(family: Family, key: int, slug: str) -> Part:

@@ -6,14 +6,18 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db.models import Count, Max, Q, Sum
+from django.utils import timezone
 
 from contextdash import clock
+from contextdash.cleaning import one_line
+from contextdash.rendering.ansi import plain
 from sessions_app.models import Event, Purge, Session, Tombstone
 from sessions_app.services.ending import UNDO_FOR
 from sessions_app.services.purging import RETENTION_REASON
 
 PURGE_ROWS = 50
 DELETED_ROWS = 100
+REASON_CHARS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,15 @@ def newest_erasure(session: Session) -> Purge | None:
     """
     named = Q(session_key=session.key) | Q(received_before_us__gt=session.started_us)
     return Purge.objects.filter(named, events_deleted__gt=0).select_related("user").order_by("-pk").first()
+
+
+def erased_words(purge: Purge) -> str:
+    """The end of a sentence: ``erased on 1 December 2026 by olga (she asked)``, in the reader's zone."""
+    day = timezone.localtime(purge.started_at)
+    head = f"erased on {day.day} {day:%B %Y} by"
+    if is_retention(purge):
+        return f"{head} retention"
+    return f"{head} {purge.user or 'contextdash'} ({one_line(plain(purge.reason), REASON_CHARS)})"
 
 
 def retention_days() -> int | None:

@@ -8,7 +8,7 @@ from contextdash import live
 from contextdash.clock import from_us
 from contextdash.viewkit import wants_fragment
 from sessions_app.queries import calls, ledger
-from sessions_app.queries.kept import newest_erasure
+from sessions_app.queries.kept import erased_words, newest_erasure
 from sessions_app.queries.session import find_session, session_version
 from sessions_app.registry import registry
 from sessions_app.views.listing import by_day, paging
@@ -49,8 +49,10 @@ def ledger_page(request: HttpRequest, session_id: str) -> HttpResponse:
     context = {
         **head_context(found, "ledger"),
         **paging(request.GET, entries.next),
-        "erasure": erasure,
-        "erased_before": from_us(erasure.received_before_us or 0) if erasure else None,
+        "erased": erased_words(erasure) if erasure else "",
+        "erased_before": from_us(erasure.received_before_us)
+        if erasure and erasure.received_before_us
+        else None,
         "days": by_day(entries.items, lambda entry: from_us(entry.occurred_us)),
     }
     return live.respond(request, "sessions/ledger.html", context, version=version, fragment="live")

@@ -264,8 +264,11 @@ def test_an_owner_erases_in_the_page_and_reads_there_who_why_and_how_much(owners
     call = ToolCall.objects.filter(session=session).first()
     assert call is not None
     opened = owners_page.get(f"/sessions/s1/calls/{call.key}/").content.decode()
-    assert "by <bdi>olga</bdi>: a &lt;b&gt;customer" in opened
-    assert "by <bdi>olga</bdi>" in owners_page.get("/sessions/s1/ledger/").content.decode()
+    assert "by olga (a &lt;b&gt;customer&lt;/b&gt;); the summary stays." in opened
+    assert (
+        "by olga (a &lt;b&gt;customer&lt;/b&gt;). What they meant"
+        in owners_page.get("/sessions/s1/ledger/").content.decode()
+    )
 
 
 def test_pages_say_what_retention_erased(owners_page, settings):
