@@ -22,7 +22,7 @@ from contextdash.apikit import NDJSON, Bearer, Browser, allow, not_valid, permit
 from contextdash.decoding import decode_json
 from contextdash.errors import Invalid, Malformed, Refused, TooLarge
 from contextdash.ids import digest16
-from contextdash.limits import JSON_DEPTH, NDJSON_LINES
+from contextdash.limits import JSON_DEPTH, NDJSON_LINES, NDJSON_WRITER_LINES
 from contextdash.models.token import Scope
 from contextdash.services import receipts
 from contextdash.writer import writer
@@ -177,6 +177,10 @@ def ingest(request: HttpRequest) -> IngestOut:
                 _read(batch, number, line, request, actor, received_us)
             except Refused as error:
                 answer.reject(number, error)
+    if len(batch.nouns) > NDJSON_WRITER_LINES:
+        raise TooLarge(
+            f"More than {NDJSON_WRITER_LINES} lines beside hooks (NDJSON_WRITER_LINES). Send them in parts."
+        )
     answer.add(_stored(batch, actor))
     _keep_spool_state(request, received_us)
     return IngestOut(

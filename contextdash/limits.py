@@ -45,6 +45,10 @@ PAGE_ROWS = 100
 NDJSON_LINES = 5000
 """The most lines of one NDJSON body; a longer one is answered 413."""
 
+NDJSON_WRITER_LINES = 500
+"""The most lines of one NDJSON body that are no hooks; more is answered 413. They are stored one by
+one in one transaction, and every hook waits for it."""
+
 EVENT_PAYLOAD_BYTES = 256 * KIB
 """A larger payload is left out of a list of events; the event alone has it whole."""
 

@@ -197,3 +197,14 @@ def test_capture_time_is_believed_within_reason(api):
     captured = time.time_ns() // 1000 - 60_000_000
     send(api, hook(1, captured_at=str(captured)))
     assert Event.objects.get().occurred_us == captured
+
+
+def test_many_lines_that_are_no_hooks_come_in_parts_so_that_hooks_do_not_wait(api):
+    line = json.dumps({"type": "decision", "topic": "t", "choice": "c"}).encode()
+    answer = send(api, *[line] * (limits.NDJSON_WRITER_LINES + 1))
+    assert answer.status_code == 413
+    assert "NDJSON_WRITER_LINES" in answer.json()["detail"]
+    assert not Decision.objects.exists()
+    assert (
+        len(send(api, *[line] * limits.NDJSON_WRITER_LINES).json()["accepted"]) == limits.NDJSON_WRITER_LINES
+    )
