@@ -65,7 +65,7 @@ def for_owners[**P](
     @wraps(view)
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         if not person_of(request).is_owner:
-            raise Forbidden("Only an owner manages people. Ask one of them.")
+            raise Forbidden("Only an owner may see or do this. Ask one of them.")
         return view(request, *args, **kwargs)
 
     return guarded

@@ -28,7 +28,7 @@ CHANGING = [
 ]
 OF_HOOKS = ("/api/v1/hooks/", "/api/v1/ingest")
 """What agents report is recorded whoever owns them; of a body with other lines each is judged by itself."""
-OWNERS_PAGES = [route for route in PAGES if route.startswith("people/")]
+OWNERS_PAGES = [route for route in PAGES if route.startswith("people/") or route.endswith("/purge/")]
 OF_ONESELF = {"", "/signout/", "/profile/theme/", "/profile/password/"}
 ROWS: dict[str, type[models.Model]] = {
     "decisions": Decision,

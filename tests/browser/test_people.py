@@ -52,7 +52,7 @@ def test_a_viewer_is_invited_and_looks_without_a_way_to_change_anything(
     expect(guest.get_by_text("Viewers make no tokens.")).to_be_visible()
     expect(guest.get_by_role("button", name="Create token")).to_have_count(0)
     guest.goto(f"{server}/people/")
-    expect(guest.get_by_text("Only an owner manages people.")).to_be_visible()
+    expect(guest.get_by_text("Only an owner may see or do this.")).to_be_visible()
     # And the link is used up.
     guest.context.clear_cookies()
     guest.goto(link)
