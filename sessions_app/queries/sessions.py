@@ -21,8 +21,8 @@ FACET_ROWS = 500
 LISTED = (
     *("id", "client", "agent_name", "branch", "title", "status", "activity", "waiting_for", "current_call"),
     *("started_us", "last_us", "child_count", "turn_count", "call_count", "failed_count"),
-    *("pinned", "archived_at", "iteration_count", "unpriced_count", "input_tokens", "output_tokens"),
-    *("cache_read_tokens", "cache_write_tokens", "cost_micro"),
+    *("pinned", "archived_at", "deleted_at", "iteration_count", "unpriced_count"),
+    *("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_micro"),
 )
 """The columns of a row of the list: making objects of all 45 takes longer than finding them."""
 

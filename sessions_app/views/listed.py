@@ -34,6 +34,8 @@ class ListedSession:
     tokens: int
     pinned: bool
     archived: bool
+    deleted: bool
+    """Its page is gone; where it is brought back is another."""
     unseen: bool
     """It has changed since the reader looked."""
     started: str
@@ -68,6 +70,7 @@ def listed(session: Session, now_us: int, *, unseen: bool, below: Spent) -> List
         tokens=spent.input + spent.output,
         pinned=session.pinned,
         archived=session.archived_at is not None,
+        deleted=session.deleted_at is not None,
         unseen=unseen,
         started=times.when(session.started_us),
         lasted_us=lasted if lasted >= 0 else None,

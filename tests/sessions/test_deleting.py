@@ -40,7 +40,9 @@ def test_it_is_gone_from_pages_lists_and_the_api(page, make_api):
     api = make_api("read")
     for path in ("/sessions/s1/", "/sessions/s1/ledger/", "/sessions/s1/export.md", "/sessions/s1/turns/1/"):
         assert page.get(path).status_code == 404, path
+    assert "brought back under Kept and erased" in page.get("/sessions/s1/").content.decode()
     assert "Tidy up" not in page.get("/sessions/").content.decode()
+    assert 'href="/settings/kept/">Tidy up' in page.get("/sessions/?flag=deleted").content.decode()
     for path in ("sessions/s1", "sessions/s1/events", "sessions/s1/tool-calls", "sessions/s1/export"):
         assert api.get(path).status_code == 404, path
     assert api.get("sessions").json()["items"] == []
