@@ -136,7 +136,8 @@ def _claude_code(target: Target, remove: bool) -> list[Edit]:
 
 def _codex(target: Target, remove: bool) -> list[Edit]:
     path = (target.project or target.home) / ".codex" / "hooks.json"
-    handler = {"type": "command", "command": target.hook("codex"), "timeout": 5}
+    # More than 3 s for the end of a session makes Codex print a warning at every start.
+    handler = {"type": "command", "command": target.hook("codex"), "timeout": 3}
     return [_nested(path, dict.fromkeys(CODEX, handler), remove)]
 
 
