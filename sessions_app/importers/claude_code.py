@@ -1,46 +1,35 @@
 """Claude Code's transcripts: a JSON object a line, sessions and their subagents in files of their own."""
 
 import re
-from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
 from contextdash.cleaning import one_line
 from contextdash.clock import parse_us
 from contextdash.ids import child_session_id, digest16
+from sessions_app.importers.claude_records import (
+    CHAIN,
+    EDITS,
+    NOTED,
+    SPAWNS,
+    is_human,
+    plain,
+    said_in,
+    usage_of,
+    without_images,
+)
+from sessions_app.importers.counting import LISTED, count, listed, remember
 from sessions_app.importers.gathering import Gatherer, IterationSeen, Whose, shown, whose
 from sessions_app.ingest import reading
-from sessions_app.ingest.reading import mapping, text
-from sessions_app.pricing import Usage
+from sessions_app.ingest.reading import Body, mapping, text
 from sessions_app.vocabulary import EventKind
 
 CLIENT = "claude-code"
 SYNTHETIC = "<synthetic>"
 SIDECHAIN = "sidechain"
 """The agent of very old releases' inline subagents, which had no id."""
-LISTED = 500
-"""How many of a kind (files, commands, addresses) are remembered of one file."""
-
-MACHINE = (
-    "<command-name>",
-    "<command-message>",
-    "<local-command-",
-    "<bash-input>",
-    "<bash-stdout>",
-    "<task-notification>",
-    "<system-reminder>",
-    "[Request interrupted",
-    "Stop hook feedback:",
-    "This session is being continued",
-)
-_IDE = re.compile(r"\s*<(ide_opened_file|ide_selection)>.*?</\1>\s*", re.DOTALL)
 _COMMAND = re.compile(r"<command-name>\s*(/?[^<\s]+)\s*</command-name>")
 _ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
-_EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
-_SPAWNS = frozenset({"Agent", "Task"})
-_CHAIN = frozenset({"user", "assistant", "system", "attachment", "progress"})
-
-type Record = Mapping[str, Any]
 
 
 def is_agent_file(path: PurePath) -> bool:
@@ -51,7 +40,7 @@ class Reader:
     """Reads the records of one file. ``state`` and ``facts`` are plain JSON, for a later run."""
 
     def __init__(
-        self, gatherer: Gatherer, path: PurePath, meta: Record, state: dict[str, Any], facts: dict[str, Any]
+        self, gatherer: Gatherer, path: PurePath, meta: Body, state: dict[str, Any], facts: dict[str, Any]
     ) -> None:
         self._out = gatherer
         self._meta = meta
@@ -81,22 +70,22 @@ class Reader:
             return facts["ai_title"], "ai-title"
         return "", ""
 
-    def count(self, record: Record) -> None:
+    def count(self, record: Body) -> None:
         """Count a record that is not read: it was there before."""
-        _count(self.facts, "record_types", text(record, "type", 60) or "none")
+        count(self.facts, "record_types", text(record, "type", 60) or "none")
 
-    def read(self, record: Record) -> None:
+    def read(self, record: Body) -> None:
         self.count(record)
         sort = text(record, "type")
         self.between_calls = sort != "assistant"
         if not self._file_session:
             self._file_session = text(record, "sessionId")  # an agent's file of the old layout
-        if sort in _CHAIN:
+        if sort in CHAIN:
             self._chain(record, sort)
         else:
             self._metadata(record, sort)
 
-    def _chain(self, record: Record, sort: str) -> None:
+    def _chain(self, record: Body, sort: str) -> None:
         at_us = parse_us(record.get("timestamp"))
         at_us = self.state.get("last_us", self._out.delivery.received_us) if at_us is None else at_us
         self.state["last_us"] = at_us
@@ -114,25 +103,20 @@ class Reader:
         elif sort == "attachment":
             self._attachment(record, who, at_us)
 
-    def _whose(self, record: Record) -> Whose:
+    def _whose(self, record: Body) -> Whose:
         agent_id = self._agent_id or (SIDECHAIN if record.get("isSidechain") is True else "")
         return whose(self._file_session, agent_id, text(self._meta, "agentType", 200) if agent_id else "")
 
-    def _note(self, record: Record, at_us: int) -> None:
+    def _note(self, record: Body, at_us: int) -> None:
         facts = self.facts
         facts["first_us"] = min(facts.get("first_us", at_us), at_us)
         facts["last_us"] = max(facts.get("last_us", at_us), at_us)
-        for name, key in (
-            ("cwd", "cwd"),
-            ("git_branches", "gitBranch"),
-            ("versions", "version"),
-            ("entrypoints", "entrypoint"),
-        ):
-            _list(facts, name, text(record, key, 500))
+        for name, key in NOTED.items():
+            listed(facts, name, text(record, key, 500))
 
     # What a person or a tool said.
 
-    def _user(self, record: Record, who: Whose, at_us: int) -> None:
+    def _user(self, record: Body, who: Whose, at_us: int) -> None:
         content = mapping(record, "message").get("content")
         blocks = content if isinstance(content, list) else []
         results = [one for one in blocks if isinstance(one, dict) and one.get("type") == "tool_result"]
@@ -140,17 +124,17 @@ class Reader:
             self._result(record, result, who, at_us, alone=len(results) == 1)
         if results or record.get("isMeta") is True or record.get("isCompactSummary") is True:
             return
-        said = _said(content)
+        said = said_in(content)
         turn_id = text(record, "promptId", 200) or text(record, "uuid", 200)
         if said.startswith("[Request interrupted"):
             self._end(record, who, at_us, EventKind.TURN_END, interrupted=True)
         elif found := _COMMAND.search(said[:2000]):
             self._command(record, who, at_us, found[1], said)
-        elif _is_human(record, said) or who.agent_id:
+        elif is_human(record, said) or who.agent_id:
             self._prompt(record, who, at_us, turn_id, said)
 
     def _prompt(
-        self, record: Record, who: Whose, at_us: int, turn_id: str, said: str, *, queued: bool = False
+        self, record: Body, who: Whose, at_us: int, turn_id: str, said: str, *, queued: bool = False
     ) -> None:
         if not queued:
             self._rewind(record, turn_id)
@@ -175,19 +159,19 @@ class Reader:
             **told,
         )
 
-    def _rewind(self, record: Record, turn_id: str) -> None:
+    def _rewind(self, record: Body, turn_id: str) -> None:
         """Two prompts with one parent: the conversation was wound back before the second."""
         parent = text(record, "parentUuid")
         if not parent:
             return
         parents = self.state.setdefault("prompt_parents", {})
         if parent in parents:
-            _list(self.facts, "rewound_turns", parents[parent])
+            listed(self.facts, "rewound_turns", parents[parent])
         parents[parent] = turn_id
         while len(parents) > LISTED:
             del parents[next(iter(parents))]
 
-    def _command(self, record: Record, who: Whose, at_us: int, name: str, said: str) -> None:
+    def _command(self, record: Body, who: Whose, at_us: int, name: str, said: str) -> None:
         """A slash command: a prompt only where the model answers it and it has a turn of its own."""
         name = name if name.startswith("/") else f"/{name}"
         self.facts.setdefault("slash_commands", [])
@@ -210,26 +194,26 @@ class Reader:
             record = {"uuid": command["uuid"], "cwd": command["cwd"]}
             self._prompt(record, who, command["at_us"], command["turn"], command["said"])
 
-    def _result(self, record: Record, block: Record, who: Whose, at_us: int, *, alone: bool) -> None:
+    def _result(self, record: Body, block: Body, who: Whose, at_us: int, *, alone: bool) -> None:
         call_id = text(block, "tool_use_id", 200)
         if not call_id:
             return
         content = block.get("content")
         rich = record.get("toolUseResult") if alone else None
-        response = _without_images(content if rich is None or isinstance(rich, str) else rich)
+        response = without_images(content if rich is None or isinstance(rich, str) else rich)
         denial = text(record, "toolDenialKind")
         told: dict[str, Any] = {}
         kind: str = EventKind.TOOL_END
         if denial in ("interrupted", "cancelled"):
             kind, told["interrupted"], told["error"] = EventKind.TOOL_FAILED, True, denial
         elif denial:
-            kind, told["error"] = EventKind.TOOL_DENIED, shown(_plain(content))[:4000] or denial
+            kind, told["error"] = EventKind.TOOL_DENIED, shown(plain(content))[:4000] or denial
         elif block.get("is_error") is True:
-            kind, told["error"] = EventKind.TOOL_FAILED, shown(_plain(content))[:4000] or "failed"
+            kind, told["error"] = EventKind.TOOL_FAILED, shown(plain(content))[:4000] or "failed"
         elif isinstance(rich, dict):
             told |= self._spawned(call_id, rich, who)
             if self.state.get("edits", {}).pop(call_id, None):
-                _list(self.facts, "files_touched", shown(text(rich, "filePath", 4096)))
+                listed(self.facts, "files_touched", shown(text(rich, "filePath", 4096)))
         body = {"tool_use_id": call_id, "tool_response": response}
         self._out.observe(
             who,
@@ -246,12 +230,12 @@ class Reader:
             **told,
         )
 
-    def _spawned(self, call_id: str, rich: Record, who: Whose) -> dict[str, Any]:
+    def _spawned(self, call_id: str, rich: Body, who: Whose) -> dict[str, Any]:
         asked = self.state.setdefault("spawns", {}).pop(call_id, None)
         agent_id = text(rich, "agentId", 200)
         if not agent_id or asked is None:
             return {}
-        _list(self.facts, "subagents", agent_id)
+        listed(self.facts, "subagents", agent_id)
         return {
             "spawned_id": child_session_id(who.root_id, agent_id),
             "spawned_agent_id": agent_id,
@@ -263,18 +247,18 @@ class Reader:
 
     # What the model said.
 
-    def _assistant(self, record: Record, who: Whose, at_us: int) -> None:
+    def _assistant(self, record: Body, who: Whose, at_us: int) -> None:
         message = mapping(record, "message")
         content = message.get("content")
         model = text(message, "model", 200)
         if record.get("isApiErrorMessage") is True:
-            _count(self.facts, "counts", "api_errors")
-            self._end(record, who, at_us, EventKind.TURN_FAILED, error=shown(_plain(content)))
+            count(self.facts, "counts", "api_errors")
+            self._end(record, who, at_us, EventKind.TURN_FAILED, error=shown(plain(content)))
         if model == SYNTHETIC:
-            _count(self.facts, "counts", "synthetic")
-            _count(self.facts, "counts", "assistant_records")
+            count(self.facts, "counts", "synthetic")
+            count(self.facts, "counts", "assistant_records")
             return
-        _count(self.facts, "counts", "assistant_records")
+        count(self.facts, "counts", "assistant_records")
         self._answered_command(who)
         seen = self._iteration(record, message, who, at_us, model)
         for block in content if isinstance(content, list) else []:
@@ -286,13 +270,11 @@ class Reader:
         if seen.prose and seen.stop_reason in ("end_turn", "stop_sequence", "max_tokens", "refusal"):
             self._end(record, who, at_us, EventKind.TURN_END, answer=seen.prose)
 
-    def _iteration(
-        self, record: Record, message: Record, who: Whose, at_us: int, model: str
-    ) -> IterationSeen:
+    def _iteration(self, record: Body, message: Body, who: Whose, at_us: int, model: str) -> IterationSeen:
         response_id = text(message, "id", 200)
         request_id = text(record, "requestId", 200)
         own_id = response_id or request_id or text(record, "uuid", 200)
-        usage, assumed, speed = _usage(message.get("usage"))
+        usage, assumed, speed = usage_of(message.get("usage"))
         return IterationSeen(
             identity=digest16(b"iteration", CLIENT.encode(), own_id.encode()),
             session_id=who.session_id,
@@ -311,7 +293,7 @@ class Reader:
             assumed=assumed,
         )
 
-    def _block(self, record: Record, block: Record, who: Whose, at_us: int, seen: IterationSeen) -> None:
+    def _block(self, record: Body, block: Body, who: Whose, at_us: int, seen: IterationSeen) -> None:
         sort = block.get("type")
         if sort == "text":
             seen.prose += shown(text(block, "text"))
@@ -321,12 +303,12 @@ class Reader:
             seen.call_ids.append(call_id)
             self._call(record, block, call_id, who, at_us)
 
-    def _call(self, record: Record, block: Record, call_id: str, who: Whose, at_us: int) -> None:
+    def _call(self, record: Body, block: Body, call_id: str, who: Whose, at_us: int) -> None:
         name = text(block, "name", 200) or "unknown"
         body = {"tool_name": name, "tool_use_id": call_id, "tool_input": block.get("input")}
         asked = mapping(block, "input")
-        if name in _SPAWNS:
-            _remember(
+        if name in SPAWNS:
+            remember(
                 self.state,
                 "spawns",
                 call_id,
@@ -336,8 +318,8 @@ class Reader:
                     "prompt": shown(text(asked, "prompt"))[:100_000],
                 },
             )
-        elif name in _EDITS:
-            _remember(self.state, "edits", call_id, 1)
+        elif name in EDITS:
+            remember(self.state, "edits", call_id, 1)
         self._out.observe(
             who,
             f"call {call_id}",
@@ -353,7 +335,7 @@ class Reader:
             cwd=text(record, "cwd"),
         )
 
-    def _end(self, record: Record, who: Whose, at_us: int, kind: str, **told: Any) -> None:
+    def _end(self, record: Body, who: Whose, at_us: int, kind: str, **told: Any) -> None:
         turn_id = text(record, "promptId", 200) or self._turn(who)
         if turn_id:
             body = {name: value for name, value in told.items() if value}
@@ -364,10 +346,10 @@ class Reader:
 
     # What the program noted.
 
-    def _system(self, record: Record, who: Whose, at_us: int) -> None:
+    def _system(self, record: Body, who: Whose, at_us: int) -> None:
         subtype = text(record, "subtype")
         if subtype == "api_error":
-            _count(self.facts, "counts", "api_retries")
+            count(self.facts, "counts", "api_retries")
         elif subtype == "compact_boundary":
             told = mapping(record, "compactMetadata")
             trigger, before, after = (text(told, key) for key in ("trigger", "preTokens", "postTokens"))
@@ -392,14 +374,14 @@ class Reader:
                 data=one_line(f"{trigger}: {before} to {after} tokens" if before else trigger, 300),
             )
 
-    def _attachment(self, record: Record, who: Whose, at_us: int) -> None:
+    def _attachment(self, record: Body, who: Whose, at_us: int) -> None:
         attached = mapping(record, "attachment")
         if attached.get("type") == "queued_command" and attached.get("commandMode") == "prompt":
-            said = _said(attached.get("prompt"))
+            said = said_in(attached.get("prompt"))
             if said:
                 self._prompt(record, who, at_us, text(record, "uuid", 200), said, queued=True)
 
-    def _metadata(self, record: Record, sort: str) -> None:
+    def _metadata(self, record: Body, sort: str) -> None:
         facts = self.facts
         if sort == "custom-title":
             facts["custom_title"] = one_line(shown(text(record, "customTitle")), 200)
@@ -408,7 +390,7 @@ class Reader:
         elif sort == "worktree-state":
             facts["worktree_name"] = text(mapping(record, "worktreeSession"), "worktreeName", 200)
         elif sort == "pr-link":
-            _list(facts, "pr_urls", shown(text(record, "prUrl", 2000)))
+            listed(facts, "pr_urls", shown(text(record, "prUrl", 2000)))
         elif sort == "cost-state":
             facts["cost_state_total_usd"] = record.get("totalCostUSD")
 
@@ -418,91 +400,3 @@ class Reader:
 
     def _set_turn(self, who: Whose, turn_id: str) -> None:
         self.state.setdefault("turns", {})[who.agent_id] = turn_id
-
-
-def _is_human(record: Record, said: str) -> bool:
-    origin = text(mapping(record, "origin"), "kind")
-    return origin in ("", "human") and bool(said.strip()) and not said.lstrip().startswith(MACHINE)
-
-
-def _said(content: object) -> str:
-    """The text of a message, without what an editor put before it."""
-    return _IDE.sub("", _plain(content))
-
-
-def _plain(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(_texts(content))
-
-
-def _texts(content: object) -> Iterator[str]:
-    for block in content if isinstance(content, list) else []:
-        if isinstance(block, str):
-            yield block
-        elif isinstance(block, dict) and block.get("type") == "text":
-            yield text(block, "text")
-
-
-def _without_images(value: Any) -> Any:
-    """The value with the bytes of images and documents told by their size."""
-    if isinstance(value, list):
-        return [_without_images(one) for one in value]
-    if isinstance(value, dict):
-        data = value.get("data")
-        if value.get("type") == "base64" and isinstance(data, str):
-            return {**value, "data": f"({len(data) * 3 // 4} bytes, not kept)"}
-        base64 = value.get("base64")
-        if isinstance(base64, str) and len(base64) > 1000:
-            value = {**value, "base64": f"({len(base64) * 3 // 4} bytes, not kept)"}
-        return {key: _without_images(one) for key, one in value.items()}
-    return value
-
-
-def _usage(told: object) -> tuple[Usage | None, str, str]:
-    """Tokens, what is taken for granted of them, and the speed class."""
-    if not isinstance(told, dict):
-        return None, "", ""
-    kinds = mapping(told, "cache_creation")
-    short, long = (
-        _whole(kinds, "ephemeral_5m_input_tokens"),
-        _whole(kinds, "ephemeral_1h_input_tokens"),
-    )
-    flat = _whole(told, "cache_creation_input_tokens")
-    assumed = ""
-    if flat > short + long:  # only the total is told, or more than its parts
-        short, assumed = flat - long, "5-minute cache writes"
-    usage = Usage(
-        input=_whole(told, "input_tokens"),
-        output=_whole(told, "output_tokens"),
-        cache_read=_whole(told, "cache_read_input_tokens"),
-        cache_write_5m=short,
-        cache_write_1h=long,
-        web_searches=_whole(mapping(told, "server_tool_use"), "web_search_requests"),
-    )
-    return usage, assumed, text(told, "speed", 20)
-
-
-def _whole(body: Record, key: str) -> int:
-    value = body.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**48 else 0
-
-
-def _count(facts: dict[str, Any], name: str, key: str) -> None:
-    counts = facts.setdefault(name, {})
-    if key in counts or len(counts) < LISTED:
-        counts[key] = counts.get(key, 0) + 1
-
-
-def _list(facts: dict[str, Any], name: str, value: str) -> None:
-    known = facts.setdefault(name, [])
-    if value and value not in known and len(known) < LISTED:
-        known.append(value)
-
-
-def _remember(state: dict[str, Any], name: str, key: str, value: object) -> None:
-    """Keep until its result comes; the oldest give way, some never get one."""
-    kept = state.setdefault(name, {})
-    kept[key] = value
-    while len(kept) > LISTED:
-        del kept[next(iter(kept))]

@@ -13,7 +13,7 @@ from contextdash import clock
 from contextdash.errors import Busy
 from contextdash.ids import digest16
 from contextdash.writer import writer
-from sessions_app.importers import claude_code
+from sessions_app.importers import claude_code, codex, finding
 from sessions_app.importers.gathering import Gatherer
 from sessions_app.importers.lines import HEAD_BYTES, Line, head_of, lines, record_of
 from sessions_app.importers.storing import Part, store_parts
@@ -54,6 +54,11 @@ class Result:
     unchanged: bool = False
 
 
+READERS: dict[str, type[claude_code.Reader] | type[codex.Reader]] = {
+    claude_code.CLIENT: claude_code.Reader,
+    codex.CLIENT: codex.Reader,
+}
+
 type Progress = Callable[[int], None]
 """Told how many bytes of the file are read."""
 
@@ -68,7 +73,7 @@ def import_file(path: Path, *, place: Place, name: str = "", progress: Progress 
     name = name or os.path.realpath(path)
     with path.open("rb") as file:
         stat = os.fstat(file.fileno())
-        source = _source(place, name)
+        source = _source(place, path, name)
         result = Result(name)
         same = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
         if source.pk and same == (source.inode, source.size, source.modified_ns):
@@ -83,13 +88,12 @@ def import_file(path: Path, *, place: Place, name: str = "", progress: Progress 
     return result
 
 
-def _source(place: Place, name: str) -> ImportSource:
+def _source(place: Place, path: Path, name: str) -> ImportSource:
     digest = digest16(b"import", place.host.encode(), name.encode("utf-8", "surrogateescape"))
     shown = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     found = ImportSource.objects.filter(path_digest=digest).first()
-    return found or ImportSource(
-        host=place.host, path=shown, path_digest=digest, client=claude_code.CLIENT, head=b""
-    )
+    client = finding.client_of(path) or claude_code.CLIENT if found is None else found.client
+    return found or ImportSource(host=place.host, path=shown, path_digest=digest, client=client, head=b"")
 
 
 def _goes_on(file: IO[bytes], source: ImportSource, size: int) -> bool:
@@ -122,7 +126,7 @@ class _Import:
             source.client,
             Delivery(received_us=clock.now_us(), host=place.host, owner_id=place.owner_id),
         )
-        self._reader = claude_code.Reader(
+        self._reader: claude_code.Reader | codex.Reader = READERS[source.client](
             self._gatherer, Path(source.path), _meta(path), source.state, source.facts
         )
         self._skipped: list[Any] = []

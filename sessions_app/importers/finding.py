@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sessions_app.importers import claude_code
+from sessions_app.importers import claude_code, codex
 from sessions_app.importers.lines import lines, record_of
 from sessions_app.ingest.reading import text
 
@@ -28,7 +28,9 @@ def standard_folders(environ: Mapping[str, str], home: Path) -> list[Path]:
     """The folders of this machine's clients that are there."""
     named = [Path(part).expanduser() for part in environ.get("CLAUDE_CONFIG_DIR", "").split(",") if part]
     claude = [folder / "projects" for folder in (*named, home / ".claude", home / ".config" / "claude")]
-    return list(dict.fromkeys(folder for folder in claude if folder.is_dir()))
+    rollouts = Path(environ.get("CODEX_HOME") or home / ".codex").expanduser()
+    kept = (*claude, rollouts / "sessions", rollouts / "archived_sessions")
+    return list(dict.fromkeys(folder for folder in kept if folder.is_dir()))
 
 
 def find(roots: Iterable[Path]) -> list[Found]:
@@ -43,6 +45,11 @@ def find(roots: Iterable[Path]) -> list[Found]:
             paths.setdefault(path.resolve(), path)
     found = [Found(path, client) for path in paths.values() if (client := client_of(path))]
     found.sort(key=lambda one: (one.path.stat().st_mtime_ns, str(one.path)))
+    # A rollout's name begins with its time, and whoever starts a thread began before it.
+    rollouts = iter(
+        sorted((one for one in found if one.client == codex.CLIENT), key=lambda one: one.path.name)
+    )
+    found = [next(rollouts) if one.client == codex.CLIENT else one for one in found]
     return _sources_first(found)
 
 
@@ -58,6 +65,8 @@ def client_of(path: Path) -> str:
 
 def client_of_record(record: Mapping[str, Any]) -> str:
     """Which client writes such a record; empty where it does not say."""
+    if record.get("type") == "session_meta" and isinstance(record.get("payload"), dict):
+        return codex.CLIENT
     if "sessionId" in record and isinstance(record.get("type"), str):
         return claude_code.CLIENT
     return ""

@@ -1,0 +1,118 @@
+"""Codex rollouts: cumulative counters, copied history, and each text once."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db.models import Sum
+
+from contextdash.clock import parse_us
+from contextdash.ids import child_session_id
+from sessions_app.importers import finding
+from sessions_app.importers.files import Place, import_file
+from sessions_app.models import ImportSource, Iteration, Session, ToolCall, Turn
+
+pytestmark = pytest.mark.django_db
+
+DATA = Path(__file__).parent.parent / "data" / "transcripts" / "codex"
+EXPECTED = json.loads((DATA / "expected.json").read_text())
+MAIN, CHILD = EXPECTED["files"]
+HERE = Place(host="desk")
+STATES = {"ok": "done", "failed": "failed", "interrupted": "interrupted", "pending": "prepared"}
+
+
+def take_all(order: int = 1) -> None:
+    for one in finding.find([DATA])[::order]:
+        import_file(one.path, place=HERE)
+
+
+def session_of(name: str) -> Session:
+    told = EXPECTED["files"][name]
+    parent = told.get("parent_session_id")
+    return Session.objects.get(
+        id=child_session_id(parent, told["session_id"]) if parent else told["session_id"]
+    )
+
+
+def tokens(rows: Any) -> dict[str, int]:
+    sums = rows.aggregate(Sum("input_tokens"), Sum("cache_read_tokens"), Sum("output_tokens"))
+    return {
+        "input_uncached": sums["input_tokens__sum"],
+        "cache_read": sums["cache_read_tokens__sum"],
+        "output": sums["output_tokens__sum"],
+    }
+
+
+def without_reasoning(told: dict[str, int]) -> dict[str, int]:
+    return {name: number for name, number in told.items() if name not in ("reasoning", "requests")}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_figures_that_were_kept_by_hand_hold(order: int) -> None:
+    take_all(order)
+    for name, told in EXPECTED["files"].items():
+        session = session_of(name)
+        rows = Iteration.objects.filter(session=session)
+        assert tokens(rows) == without_reasoning(told["tokens"])
+        for model, numbers in told["tokens_by_model"].items():
+            assert tokens(rows.filter(model=model)) == without_reasoning(numbers)
+            assert rows.filter(model=model).count() == numbers["requests"]
+        calls = ToolCall.objects.filter(session=session)
+        assert Counter(calls.values_list("name", flat=True)) == told["tool_calls"]["by_name"]
+        states = Counter(calls.values_list("state", flat=True))
+        for word, state in STATES.items():
+            assert states[state] == told["tool_calls"][word], word
+        source = ImportSource.objects.get(path__endswith=Path(name).name)
+        assert source.facts["record_types"] == told["record_types"]
+        assert source.lines + source.partial_tail == told["lines"]["physical"]
+        assert (source.skipped, source.records) == (told["lines"]["corrupt"], told["lines"]["records"])
+        assert source.facts["last_us"] == parse_us(told["last_timestamp"])
+
+
+def test_sums_over_both_threads_count_the_copied_history_once() -> None:
+    take_all()
+    assert tokens(Iteration.objects.all()) == without_reasoning(EXPECTED["totals"]["tokens"])
+    cost = Iteration.objects.aggregate(cost=Sum("cost_micro"))["cost"]
+    assert abs(cost / 1_000_000 - EXPECTED["totals"]["cost_reference"]["total_usd"]) < 0.0001
+
+
+def test_prompts_turns_and_title() -> None:
+    take_all()
+    told, session = EXPECTED["files"][MAIN], session_of(MAIN)
+    turns = Turn.objects.filter(session=session).order_by("number")
+    assert list(turns.values_list("prompt", flat=True)) == told["human_prompts"]["texts"]
+    assert turns.count() == told["turns"]
+    assert session.title == told["title"]
+    assert session.compaction_count == told["compactions"]
+    facts = ImportSource.objects.get(path__endswith=Path(MAIN).name).facts
+    assert facts["counts"]["aborted_turns"] == told["aborted_turns"]
+    assert facts["counts"]["assistant_messages"] == told["assistant_messages"]
+    assert facts["models"] == told["models"]
+
+
+def test_a_spawned_thread_hangs_below_the_call_that_started_it() -> None:
+    take_all()
+    told, child = EXPECTED["files"][CHILD], session_of(CHILD)
+    assert child.parent == session_of(MAIN)
+    assert child.agent_name == told["agent_role"]
+    assert ToolCall.objects.get(call_id=told["parent_call_id"]).child == child
+
+
+def test_reading_it_in_pieces_gives_the_same(tmp_path: Path) -> None:
+    raw = (DATA / MAIN).read_bytes()
+    path = tmp_path / Path(MAIN).name
+    for end in (*range(5_000, len(raw), 7_001), len(raw)):
+        path.write_bytes(raw[:end])
+        import_file(path, place=HERE)
+    assert tokens(Iteration.objects.all()) == without_reasoning(EXPECTED["files"][MAIN]["tokens"])
+    assert ToolCall.objects.count() == EXPECTED["files"][MAIN]["tool_calls"]["total"]
+
+
+def test_an_archived_copy_of_a_session_counts_once(tmp_path: Path) -> None:
+    take_all()
+    copy = tmp_path / Path(MAIN).name
+    copy.write_bytes((DATA / MAIN).read_bytes())
+    import_file(copy, place=HERE)
+    assert tokens(Iteration.objects.all()) == without_reasoning(EXPECTED["totals"]["tokens"])
