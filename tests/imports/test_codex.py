@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.db.models import Sum
 
 from contextdash.clock import parse_us
 from contextdash.ids import child_session_id
 from sessions_app.importers import finding
 from sessions_app.importers.files import Place, import_file
+from sessions_app.ingest.observation import Delivery
+from sessions_app.ingest.observing import observe
+from sessions_app.ingest.store import store
 from sessions_app.models import ImportSource, Iteration, Session, ToolCall, Turn
 
 pytestmark = pytest.mark.django_db
@@ -116,3 +120,29 @@ def test_an_archived_copy_of_a_session_counts_once(tmp_path: Path) -> None:
     copy.write_bytes((DATA / MAIN).read_bytes())
     import_file(copy, place=HERE)
     assert tokens(Iteration.objects.all()) == without_reasoning(EXPECTED["totals"]["tokens"])
+
+
+REAL = DATA.parent / "real"
+
+
+def deliver_hooks() -> None:
+    for number, path in enumerate(sorted((REAL / "codex-hooks").glob("*.json"))):
+        at_us = (parse_us("2026-11-30T23:22:42Z") or 0) + number * 100_000
+        delivery = Delivery(received_us=at_us, captured_us=at_us, host="desk")
+        with transaction.atomic():
+            store([observe(path.read_bytes(), client="codex", delivery=delivery)])
+
+
+@pytest.mark.parametrize("hooks_first", [True, False])
+def test_a_real_run_and_its_hooks_are_one_session(*, hooks_first: bool) -> None:
+    if hooks_first:
+        deliver_hooks()
+    for one in finding.find([REAL / "codex"]):
+        import_file(one.path, place=HERE)
+    if not hooks_first:
+        deliver_hooks()
+    session = Session.objects.get()
+    assert Turn.objects.count() == 1
+    assert ToolCall.objects.count() == session.call_count == 5
+    assert Turn.objects.get().call_count == 5
+    assert Iteration.objects.exclude(run__turn=Turn.objects.get()).count() == 0
