@@ -35,7 +35,7 @@ MODULES = {
         *("settle", "export", "link", "mistakes", "lesson", "standup"),
     ),
     "board": ("backlog",),
-    "importing": ("import",),
+    "importing": ("import", "watch"),
     "gate": ("gate",),
     "findings": ("resolve", "dismiss", "reopen", "sarif-import", "sarif-export"),
 }

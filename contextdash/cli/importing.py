@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from time import sleep
 
 from contextdash.cli.kit import Commands, command, with_django
 
@@ -14,6 +15,11 @@ def add_commands(commands: Commands) -> None:
     made = command(commands, "import", run, "Read transcripts into the dashboard; again reads what is new.")
     made.add_argument("paths", nargs="*", metavar="FILE|DIR", help="transcripts, or folders of them")
     made.add_argument("--all", action="store_true", help="everything that the clients on this machine keep")
+    made = command(commands, "watch", watch, "Read transcripts as they grow, until it is stopped (Ctrl+C).")
+    made.add_argument(
+        "paths", nargs="*", metavar="DIR", help="folders; without one those of all clients here"
+    )
+    made.add_argument("--every", type=float, default=2.0, metavar="SECONDS", help="how often to look")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,6 +55,19 @@ def run(args: argparse.Namespace) -> int:
     if skipped:
         print(f"{skipped} lines could not be used; see Imports in the admin pages.")
     return 1 if failed else 0
+
+
+def watch(args: argparse.Namespace) -> int:
+    with_django()
+    from sessions_app.importers.following import Follower
+
+    follower = Follower([Path(path) for path in args.paths], os.environ, Path.home())
+    while True:
+        for path, events in follower.look():
+            print(f"{events} new events in {path}", flush=True)
+        for problem in follower.problems():
+            print(f"contextdash: {problem}", file=sys.stderr, flush=True)
+        sleep(max(0.1, args.every))
 
 
 class _Bar:

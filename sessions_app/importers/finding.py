@@ -41,7 +41,7 @@ def find(roots: Iterable[Path]) -> list[Found]:
     """
     paths: dict[Path, Path] = {}
     for root in roots:
-        for path in _files(root):
+        for path in files_below(root):
             paths.setdefault(path.resolve(), path)
     found = [Found(path, client) for path in paths.values() if (client := client_of(path))]
     found.sort(key=lambda one: (one.path.stat().st_mtime_ns, str(one.path)))
@@ -72,7 +72,11 @@ def client_of_record(record: Mapping[str, Any]) -> str:
     return ""
 
 
-def _files(root: Path) -> Iterator[Path]:
+def files_below(root: Path) -> Iterator[Path]:
+    """
+    Raises:
+        OSError: the root is not there.
+    """
     if root.is_file():
         yield root
         return

@@ -8,6 +8,7 @@ import pytest
 
 from contextdash.cli import main
 from sessions_app.importers import finding
+from sessions_app.importers.following import Follower
 from sessions_app.models import ImportSource, Session
 
 pytestmark = pytest.mark.django_db
@@ -57,3 +58,26 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "data.jsonl").write_text('{"a": 1}\n')
     assert main(["import", str(tmp_path)]) == 0
     assert not ImportSource.objects.exists()
+
+
+def test_watching_reads_what_grows_and_leaves_the_rest_closed(tmp_path: Path) -> None:
+    path = tmp_path / f"{SOURCE}.jsonl"
+    raw = next(CLAUDE.rglob(path.name)).read_bytes()
+    follower = Follower([tmp_path], {}, tmp_path)
+    assert list(follower.look()) == []
+    path.write_bytes(raw[:300_000])
+    assert [found for found, _ in follower.look()] == [path]
+    assert list(follower.look()) == []
+    path.write_bytes(raw)
+    assert [found for found, _ in follower.look()] == [path]
+    assert Session.objects.get(id=SOURCE).call_count == 22
+    assert follower.problems() == []
+
+
+def test_watching_outlives_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    follower = Follower([tmp_path / "later"], {}, tmp_path)
+    assert list(follower.look()) == []
+    assert follower.problems() == [f"There is no file or folder {tmp_path / 'later'}."]
+    (tmp_path / "later").mkdir()
+    shutil.copy(next(CLAUDE.rglob(f"{FORK}.jsonl")), tmp_path / "later")
+    assert len(list(follower.look())) == 1
