@@ -100,7 +100,7 @@ def kept(request: HttpRequest) -> HttpResponse:
 @for_owners
 @changes
 def purge(request: HttpRequest, session_id: str) -> HttpResponse:
-    """Erase a session's events. What takes long goes on in the background, and the page shows how far it is."""
+    """Erase a session's events. What takes long goes on in the background; the page shows how far it is."""
     session = any_session(session_id)
     done = purge_session(
         session=session,

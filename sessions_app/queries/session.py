@@ -72,9 +72,7 @@ def find_session(ref: str) -> Session:
     if exact is not None:
         return exact
     if Session.objects.filter(id=stored_id).exists():
-        raise NotFound(
-            "This session was deleted. For a day it can be brought back under Kept and erased."
-        )
+        raise NotFound("This session was deleted. For a day it can be brought back under Kept and erased.")
     if ref == "latest":
         newest = known.filter(parent=None).order_by("-last_us", "-key").first()
         if newest is not None:

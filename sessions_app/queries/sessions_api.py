@@ -152,7 +152,9 @@ def events_after(session: Session, *, after: int, limit: int) -> tuple[Sequence[
     found = rows.select_related("run").defer("payload")[:taken]
     items = [
         ReadEvent(
-            event, payload_value(payloads[event.key]) if event.key in payloads else None, event.key not in payloads
+            event,
+            payload_value(payloads[event.key]) if event.key in payloads else None,
+            event.key not in payloads,
         )
         for event in found
     ]

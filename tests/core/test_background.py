@@ -1,4 +1,4 @@
-"""The background thread, with real threads: one of several works, a killed one is followed, steps are short."""
+"""The background thread: one of several works, a killed one is followed, steps are short."""
 
 import threading
 import time
