@@ -5,6 +5,7 @@ The library is loaded with the first price that is asked for: that takes half a 
 
 from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from contextdash.clock import from_us
@@ -42,7 +43,6 @@ class PriceBook:
     def __init__(self) -> None:
         rows = PriceOverride.objects.filter(active=True)
         self._own: Mapping[str, PriceOverride] = {row.model: row for row in rows}
-        self._rates: dict[tuple[str, str, str, int], _Rates | None] = {}
 
     def price(self, usage: Usage | None, *, model: str, provider: str, at_us: int, speed: str = "") -> Price:
         """The price of one call at its time: long-context tiers hold for each call, never for a sum."""
@@ -52,10 +52,7 @@ class PriceBook:
         if own is not None:
             return Price(_own_micro(own, usage), OWN)
         day = at_us - at_us % _DAY_US
-        key = (model, provider, speed, day)
-        if key not in self._rates:
-            self._rates[key] = _rates(model=model, provider=provider, at_us=day, speed=speed)
-        rates = self._rates[key]
+        rates = _rates(model=model, provider=provider, at_us=day, speed=speed)
         if rates is None:
             return UNKNOWN
         total = usage.input + usage.cache_read + usage.cache_write_5m + usage.cache_write_1h
@@ -93,6 +90,7 @@ _TO_PICO = 10**12
 _DAY_US = 86_400 * 1_000_000
 
 
+@lru_cache(maxsize=4096)
 def _rates(*, model: str, provider: str, at_us: int, speed: str) -> _Rates | None:
     """The library's prices of a day; None where it has none.
 
