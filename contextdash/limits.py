@@ -33,6 +33,12 @@ PATH_CHARS = 4096
 REASON_CHARS = 2000
 """Why somebody changed something; a longer reason is answered 422."""
 
+PLACE_CHARS = 500
+"""A folder or remote that sessions are grouped by; indexed, and PostgreSQL's index entries end at 2.7 kB."""
+
+HOST_CHARS = 120
+"""A machine's name, indexed together with a folder."""
+
 SESSION_ID_CHARS = 128
 """A longer session id is stored as ``x`` and 31 hex digits of its SHA-256."""
 

@@ -100,8 +100,8 @@ def _refuse_unwritable_folder() -> None:
             writable = False
         if not writable:
             raise ImproperlyConfigured(
-                f"{folder} cannot be written. Give it to the user that runs the server, or name another folder "
-                "with CONTEXTDASH_DATA."
+                f"{folder} cannot be written. Give it to the user that runs the server, "
+                "or name another folder with CONTEXTDASH_DATA."
             )
 
 

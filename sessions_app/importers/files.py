@@ -12,6 +12,7 @@ from typing import IO, Any
 from contextdash import clock
 from contextdash.errors import Busy
 from contextdash.ids import digest16
+from contextdash.limits import HOST_CHARS
 from contextdash.writer import writer
 from sessions_app.importers import claude_code, codex, finding
 from sessions_app.importers.gathering import Gatherer
@@ -41,7 +42,7 @@ class Place:
 
     @classmethod
     def here(cls) -> "Place":
-        return cls(host=socket.gethostname()[:255])
+        return cls(host=socket.gethostname()[:HOST_CHARS])
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from django.db import IntegrityError
 
 from contextdash import clock
 from contextdash.cleaning import one_line
-from contextdash.limits import PATH_CHARS
+from contextdash.limits import HOST_CHARS, PLACE_CHARS
 from sessions_app.ingest.observation import Observation
 from sessions_app.models import Project, Workspace
 from sessions_app.services.projects import SLUG_CHARS, slug_of
@@ -26,7 +26,7 @@ class Place(NamedTuple):
 
 def place_of(seen: Observation) -> Place:
     """The place that a delivery names; without a folder it is nowhere. Call it inside a write."""
-    host = seen.delivery.host[:255]
+    host = seen.delivery.host[:HOST_CHARS]
     root = _folder(seen.delivery.root or seen.cwd)
     remote = remote_key(seen.delivery.remote)
     if not root:
@@ -55,11 +55,11 @@ def remote_key(remote: str) -> str:
             remote = remote.partition("://")[2].rpartition("@")[2]
     elif found := _SCP_LIKE.fullmatch(remote):
         remote = f"{found[1].lower()}/{found[2].lstrip('/')}"
-    return remote.rstrip("/").removesuffix(".git")[:PATH_CHARS]
+    return remote.rstrip("/").removesuffix(".git")[:PLACE_CHARS]
 
 
 def _folder(path: str) -> str:
-    path = path.strip()[:PATH_CHARS]
+    path = path.strip()[:PLACE_CHARS]
     return path if len(path) <= 3 else path.rstrip("/\\")
 
 

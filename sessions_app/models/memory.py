@@ -190,7 +190,7 @@ class Mistake(models.Model):
             models.Index(fields=["session", "ts", "id"], name="mistakes_of_session"),
             models.Index(fields=["category", "-ts", "-id"], name="mistakes_of_category"),
             # What happened before from the same cause.
-            models.Index(fields=["cause_key"], name="mistakes_by_cause", condition=~models.Q(cause_key="")),
+            models.Index(fields=["cause_key"], name="mistakes_by_cause"),
             models.Index(fields=["-ts", "-id"], name="mistakes_newest"),
             models.Index(fields=["project", "-ts", "-id"], name="mistakes_of_project"),
         ]

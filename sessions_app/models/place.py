@@ -1,7 +1,6 @@
 from django.db import models
-from django.db.models import Q
 
-from contextdash.limits import PATH_CHARS
+from contextdash.limits import HOST_CHARS, PLACE_CHARS
 
 
 class Project(models.Model):
@@ -11,8 +10,8 @@ class Project(models.Model):
     slug = models.SlugField(max_length=100, unique=True)
     color = models.CharField(max_length=20, blank=True, default="")
     position = models.PositiveIntegerField(default=0, help_text="The order that people chose.")
-    root = models.CharField(max_length=PATH_CHARS, blank=True, default="")
-    remote = models.CharField(max_length=PATH_CHARS, blank=True, default="")
+    root = models.CharField(max_length=PLACE_CHARS, blank=True, default="")
+    remote = models.CharField(max_length=PLACE_CHARS, blank=True, default="")
     created_at = models.DateTimeField()
     version = models.PositiveIntegerField(default=1)
 
@@ -21,8 +20,8 @@ class Project(models.Model):
         ordering = ["position", "id"]
         indexes = [
             # The project of a session that starts: by remote, else by root.
-            models.Index(fields=["remote"], name="projects_by_remote", condition=~Q(remote="")),
-            models.Index(fields=["root"], name="projects_by_root", condition=~Q(root="")),
+            models.Index(fields=["remote"], name="projects_by_remote"),
+            models.Index(fields=["root"], name="projects_by_root"),
         ]
 
     def __str__(self) -> str:
@@ -32,10 +31,10 @@ class Project(models.Model):
 class Workspace(models.Model):
     """A place on disk where agents work: one root on one host."""
 
-    host = models.CharField(max_length=255, blank=True, default="")
-    root = models.CharField(max_length=PATH_CHARS)
+    host = models.CharField(max_length=HOST_CHARS, blank=True, default="")
+    root = models.CharField(max_length=PLACE_CHARS)
     project = models.ForeignKey(Project, null=True, blank=True, on_delete=models.DB_SET_NULL)
-    remote = models.CharField(max_length=PATH_CHARS, blank=True, default="")
+    remote = models.CharField(max_length=PLACE_CHARS, blank=True, default="")
     created_at = models.DateTimeField()
     version = models.PositiveIntegerField(default=1)
 

@@ -2,7 +2,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from contextdash.limits import PATH_CHARS, SESSION_ID_CHARS
+from contextdash.limits import HOST_CHARS, PLACE_CHARS, SESSION_ID_CHARS
 from sessions_app.models.place import Project, Workspace
 from sessions_app.vocabulary import Activity, SessionStatus
 
@@ -40,8 +40,8 @@ class Session(models.Model):
     agent_id = models.CharField(max_length=200, blank=True, default="", help_text="A subagent's id.")
     provider = models.CharField(max_length=100, blank=True, default="")
     model = models.CharField(max_length=200, blank=True, default="")
-    host = models.CharField(max_length=255, blank=True, default="")
-    workspace = models.CharField(max_length=PATH_CHARS, blank=True, default="")
+    host = models.CharField(max_length=HOST_CHARS, blank=True, default="")
+    workspace = models.CharField(max_length=PLACE_CHARS, blank=True, default="")
     branch = models.CharField(max_length=255, null=True, blank=True)
     permission_mode = models.CharField(max_length=40, blank=True, default="")
 
@@ -102,10 +102,6 @@ class Session(models.Model):
             ),
             # The only live session of a host and workspace (whose session a verb belongs to).
             models.Index(fields=["host", "workspace", "-last_us"], name="sessions_of_workspace"),
-            # Lookup by the id that the client sent.
-            models.Index(
-                fields=["external_id"], name="sessions_by_external_id", condition=~Q(external_id="")
-            ),
         ]
 
     def __str__(self) -> str:

@@ -62,7 +62,7 @@ class Iteration(models.Model):
             # What one run cost.
             models.Index(fields=["run"], name="iterations_of_run", condition=Q(run__isnull=False)),
             # Where telemetry of the same call meets it.
-            models.Index(fields=["request_id"], name="iterations_by_request", condition=~Q(request_id="")),
+            models.Index(fields=["request_id"], name="iterations_by_request"),
             # All calls of a model, when its price is set.
             models.Index(fields=["model", "key"], name="iterations_of_model"),
         ]

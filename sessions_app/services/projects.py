@@ -9,13 +9,13 @@ from contextdash import clock, ids
 from contextdash.actor import Actor
 from contextdash.errors import Conflict, Invalid
 from contextdash.fields import word
-from contextdash.limits import PATH_CHARS
+from contextdash.limits import PLACE_CHARS
 from contextdash.services.changing import change_row
 from contextdash.writer import write
 from sessions_app.models import Project
 
 SLUG_CHARS = 100
-_CHARS = {"name": 200, "color": 20, "root": PATH_CHARS, "remote": PATH_CHARS}
+_CHARS = {"name": 200, "color": 20, "root": PLACE_CHARS, "remote": PLACE_CHARS}
 
 
 @write

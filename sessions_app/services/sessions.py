@@ -12,7 +12,7 @@ from contextdash.actor import Actor
 from contextdash.cleaning import clean, one_line
 from contextdash.errors import Conflict, Invalid
 from contextdash.fields import optional_text, word
-from contextdash.limits import PATH_CHARS, TITLE_CHARS
+from contextdash.limits import HOST_CHARS, PLACE_CHARS, TITLE_CHARS
 from contextdash.redaction import mask
 from contextdash.services.changing import change_row
 from contextdash.writer import write
@@ -22,10 +22,10 @@ from sessions_app.vocabulary import Activity
 _WORD_CHARS = {
     "agent_name": 200,
     "client": 40,
-    "host": 255,
+    "host": HOST_CHARS,
     "provider": 100,
     "model": 200,
-    "workspace": PATH_CHARS,
+    "workspace": PLACE_CHARS,
     "branch": 255,
 }
 """The short texts that a writer may tell about a session, each as long as its column."""
