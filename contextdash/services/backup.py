@@ -22,7 +22,7 @@ _held: list[IO[bytes]] = []
 
 
 class BackupFailed(Refused):
-    status = 500
+    status = 503
     code = "backup_failed"
 
 
