@@ -89,7 +89,7 @@ def test_keys_move_open_and_search(page: Page) -> None:
     page.keyboard.press("j")
     expect(page.get_by_role("link", name="Second?")).to_be_focused()
     page.keyboard.press("/")
-    expect(page.get_by_role("searchbox", name="Search everything")).to_be_focused()
+    expect(page.get_by_role("searchbox", name="Search sessions")).to_be_focused()
     page.keyboard.press("Escape")
     page.locator("h1").click()
     page.keyboard.press("?")
