@@ -4,10 +4,10 @@ import argparse
 import os
 from pathlib import Path
 
-from contextdash.connect import install
+from contextdash.address import left_url
+from contextdash.connect import install, probe
 from contextdash.connect.clients import CLIENTS, Target
 from contextdash.connect.edits import CannotEdit, Edit, read_json
-from contextdash.hook_client import DEFAULT_URL
 
 HTTP_LOSES = (
     "With --http nothing is kept while the server is away, host and repository are not told, and\n"
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--user", action="store_true", help="for every project of this user (the default)")
     where.add_argument("--project", metavar="DIR", type=Path, help="for the project in DIR only")
     parser.add_argument("--http", action="store_true", help="claude-code: let it post by itself")
-    parser.add_argument("--url", help=f"the server's address (default {DEFAULT_URL}, or what is known)")
+    parser.add_argument("--url", help=f"the server's address (default {left_url()}, or what is known)")
     parser.add_argument("--token", help="a token with the scope ingest or write")
     parser.add_argument("--exclude", metavar="DIR", action="append", default=[], help="a folder to leave out")
     parser.add_argument("--dry-run", action="store_true", help="only show what would change")
@@ -67,7 +67,7 @@ def plan(arguments: argparse.Namespace) -> list[Edit]:
     if arguments.http and arguments.client != "claude-code":
         raise CannotEdit(f"{arguments.client} has no http hooks; leave out --http.")
     _, config = read_json(install.config_file())
-    url = arguments.url or os.environ.get("CONTEXTDASH_URL") or str(config.get("url") or DEFAULT_URL)
+    url = arguments.url or os.environ.get("CONTEXTDASH_URL") or str(config.get("url") or left_url())
     target = Target(
         home=Path.home(),
         project=arguments.project.expanduser().resolve() if arguments.project else None,
@@ -92,11 +92,10 @@ def _next_step(arguments: argparse.Namespace) -> str:
     lines = [CLIENTS[arguments.client].after]
     if arguments.http:
         lines.append(HTTP_LOSES)
-    if not read_json(install.config_file())[1].get("token") and not arguments.http:
-        lines.append(
-            "No token is known yet. Make one on the page Connect (or: contextdash token create --name "
-            "hooks --scope write) and run this again with --token."
-        )
+    config = read_json(install.config_file())[1]
+    token = os.environ.get("CONTEXTDASH_TOKEN") or str(config.get("token") or "")
+    trouble = probe.trouble(url=str(config.get("url")), token=token, client=arguments.client)
+    lines.append(trouble or "The server answers and takes what is delivered.")
     return "\n".join(lines)
 
 

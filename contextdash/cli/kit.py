@@ -16,7 +16,8 @@ def command(commands: Commands, name: str, run: Run, help: str) -> argparse.Argu
 
 
 def with_django() -> None:
-    """Make the database usable in this process."""
+    """Make the database usable in this process; what it makes on disk is nobody else's to read."""
+    os.umask(0o077)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "contextdash.settings")
     import django
 
@@ -24,10 +25,15 @@ def with_django() -> None:
 
 
 def own_url() -> str:
-    """Where the server is, as people's browsers name it: CONTEXTDASH_URL, else from HOST and PORT."""
+    """Where the server is, as people's browsers name it.
+
+    CONTEXTDASH_URL says it, else HOST and PORT when one is set, else what the server left behind.
+    """
+    from contextdash.address import left_url
     from contextdash.serving import address_url
 
-    return (os.environ.get("CONTEXTDASH_URL") or address_url()).rstrip("/")
+    told = os.environ.get("HOST") or os.environ.get("PORT")
+    return (os.environ.get("CONTEXTDASH_URL") or (address_url() if told else left_url())).rstrip("/")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], empty: str) -> None:

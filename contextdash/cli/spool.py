@@ -4,6 +4,7 @@ import argparse
 import time
 from pathlib import Path
 
+from contextdash.connect import probe
 from contextdash.hook_client import Config, Spool
 
 FLUSH_SECONDS = 120
@@ -21,6 +22,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(
             f"Delivered {counts['delivered']}, refused {counts['refused']}, still waiting {counts['left']}."
         )
+        if counts["left"]:
+            config = Config()
+            print(probe.trouble(url=config.url, token=config.token, client="claude-code"))
         return 0 if counts["left"] == 0 else 1
     waiting = spool.names()
     print(f"Spool: {spool.folder}")

@@ -42,7 +42,7 @@ class Edit:
         if self.new is None:
             self.path.unlink(missing_ok=True)
             return backup
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         # A link stays a link: people keep their settings in a repository of dotfiles.
         target = self.path.resolve()
         beside = target.with_name(f"{target.name}.{os.getpid()}.tmp")

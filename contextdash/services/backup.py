@@ -57,6 +57,7 @@ def backup(target: Path) -> Copy:
     source = _sqlite_file("pg_dump --format=custom")
     if target.exists():
         raise Conflict(f"{target} exists already. Name a new file, so that an older copy is never lost.")
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     part = target.with_name(f".{target.name}.part")
     with _unfinished(part):
         _copy(source, part)

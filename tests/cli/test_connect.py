@@ -4,7 +4,9 @@ import argparse
 import json
 import shutil
 import subprocess
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -219,3 +221,37 @@ await hooks.event({ event: { type: "session.idle", properties: {} } })
         time.sleep(0.05)
     names = [json.loads(line)["hook_event_name"] for line in lines]
     assert names == ["session.created", "tool.execute.before", "message.part.updated", "session.idle"]
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [(204, "takes what is delivered"), (401, "does not know this token"), (403, "needs the scope")],
+)
+def test_it_says_at_once_whether_deliveries_will_be_taken(home, capsys, status, told):
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        run("codex", "--url", f"http://127.0.0.1:{server.server_port}", "--token", "cdt_x")
+        thread.join()
+    assert told in capsys.readouterr().out
+
+
+def test_it_says_that_no_server_answers_or_no_token_is_known(home, capsys):
+    run("codex", "--url", "http://127.0.0.1:1", "--token", "cdt_x")
+    assert "No server answers at http://127.0.0.1:1" in capsys.readouterr().out
+    install.config_file().unlink()
+    run("gemini", "--url", "http://127.0.0.1:1")
+    assert "No token is known" in capsys.readouterr().out
+
+
+def test_the_data_folder_is_nobody_elses(home):
+    run("codex")
+    assert install.hook_file().parent.stat().st_mode & 0o077 == 0
