@@ -13,7 +13,7 @@ from contextdash.connect.clients import CLIENTS
 from contextdash.errors import NotFound
 from contextdash.pages import arrivals
 from contextdash.pages.forms import TokenForm
-from contextdash.pages.snippets import NAMES, snippet
+from contextdash.pages.snippets import NAMES, base_of, snippet
 from contextdash.services import tokens
 from contextdash.viewkit import actor_of, changes, person_of
 
@@ -60,7 +60,7 @@ def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _context(request: HttpRequest, form: TokenForm, secret: str = "") -> dict[str, Any]:
     client = request.GET.get("client", "claude-code")
-    base = request.build_absolute_uri("/").rstrip("/").replace("//localhost", "//127.0.0.1")
+    base = base_of(request)
     made = snippet(client, base=base, secret=secret)
     health = arrivals.health(arrivals.WINDOW)
     return {

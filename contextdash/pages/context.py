@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from contextdash.pages import frame
 from contextdash.pages.needs import Needs
+from contextdash.pages.snippets import base_of, connect_command
 from sessions_app.models import Project
 
 SWITCHER_PROJECTS = 30
@@ -101,6 +102,11 @@ class Shell:
             ]
             for group in _GROUPS
         ]
+
+    @property
+    def connect_command(self) -> str:
+        """Connects Claude Code to this server, with the token that Connect makes."""
+        return connect_command("claude-code", base=base_of(self._request))
 
     @property
     def zone(self) -> str:

@@ -3,6 +3,8 @@
 import json
 from dataclasses import dataclass
 
+from django.http import HttpRequest
+
 from contextdash.connect.clients import CLAUDE_CODE_HTTP, CLIENTS
 
 NAMES = {
@@ -37,7 +39,7 @@ def snippet(client: str, *, base: str, secret: str) -> Snippet:
     return Snippet(
         client=client,
         name=NAMES.get(client, client),
-        command=f"contextdash connect {client} --url {base} --token {token}",
+        command=connect_command(client, base=base, token=token),
         settings=_claude_settings(base) if client == "claude-code" else "",
         trial=(
             f"curl -sS {base}/api/v1/hooks/{client} -H 'Content-Type: application/json' "
@@ -45,6 +47,15 @@ def snippet(client: str, *, base: str, secret: str) -> Snippet:
             """-d '{"hook_event_name": "SessionStart", "session_id": "hello", "source": "startup"}'"""
         ),
     )
+
+
+def connect_command(client: str, *, base: str, token: str = ENVIRONMENT_TOKEN) -> str:
+    return f"contextdash connect {client} --url {base} --token {token}"
+
+
+def base_of(request: HttpRequest) -> str:
+    """This server's address as the reader reached it, without a slash; sandboxes often know no localhost."""
+    return request.build_absolute_uri("/").rstrip("/").replace("//localhost", "//127.0.0.1")
 
 
 def _header(token: str) -> str:

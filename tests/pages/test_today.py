@@ -1,3 +1,4 @@
+import html
 import re
 from datetime import timedelta
 
@@ -29,7 +30,10 @@ def text_of(response) -> str:
 def test_an_empty_server_says_how_to_connect(page: Client):
     body = text_of(page.get("/"))
     assert "No agent has reported here yet" in body
-    assert "contextdash connect claude-code" in body
+    assert (
+        'contextdash connect claude-code --url http://testserver --token "$CONTEXTDASH_TOKEN"'
+        in html.unescape(body)
+    )
     assert "Nobody is waiting for you." in body
     assert "<title>Today · contextdash</title>" in body
 

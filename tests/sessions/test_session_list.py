@@ -1,5 +1,6 @@
 """The list of sessions: what it shows, in what order, at what cost, and what people do with a session."""
 
+import html
 import re
 from datetime import timedelta
 from typing import Any
@@ -49,7 +50,15 @@ def test_it_needs_a_sign_in(db: None) -> None:
 
 
 def test_without_any_session_it_says_how_to_connect_one(page: Client) -> None:
-    assert "contextdash connect claude-code" in page.get("/sessions/").content.decode()
+    body = html.unescape(page.get("/sessions/").content.decode())
+    assert 'contextdash connect claude-code --url http://testserver --token "$CONTEXTDASH_TOKEN"' in body
+    assert 'href="/connect/">Connect an agent</a>' in body
+
+
+def test_a_viewer_is_not_told_to_connect(viewer: User) -> None:
+    client = Client()
+    client.force_login(viewer)
+    assert "contextdash connect" not in client.get("/sessions/").content.decode()
 
 
 def test_a_filter_without_hits_is_named_and_can_be_cleared(page: Client) -> None:
