@@ -16,6 +16,6 @@ REMEMBERED_CARDS = 4096
 
 @register.simple_tag
 @lru_cache(REMEMBERED_CARDS)
-def card(c: Card) -> SafeString:
-    """The card's HTML: a function of nothing but the card, so the same card is drawn once."""
-    return render_to_string("board/_card.html", {"c": c})
+def card(c: Card, may_write: bool) -> SafeString:
+    """The card's HTML: a function of the card and of who reads it, so the same card is drawn once."""
+    return render_to_string("board/_card.html", {"c": c, "may_write": may_write})

@@ -247,7 +247,10 @@ def test_viewers_see_and_change_nothing(viewer: object) -> None:
     card = story()
     client = Client()
     client.force_login(viewer)  # type: ignore[arg-type]
-    assert client.get("/board/").status_code == 200
+    board = client.get("/board/")
+    assert board.status_code == 200
+    for offered in ('class="mv"', "move menu", "new story", "move to a column"):
+        assert offered not in board.content.decode()
     assert client.post(f"/board/stories/{card.pk}/move/", {"to": "done"}).status_code == 403
     assert client.post("/board/stories/new/", {"story": "x"}).status_code == 403
     assert client.post("/board/limits/", {}).status_code == 403

@@ -46,6 +46,11 @@ def test_only_owners_are_offered_a_token_for_everything(page: Client, owner: Use
 def test_a_viewer_makes_no_token(viewer: User):
     client = Client()
     client.force_login(viewer)
+    body = text_of(client.get("/connect/"))
+    assert "Viewers make no tokens" in body
+    assert 'id="live"' in body
+    assert "contextdash connect" not in body
+    assert "curl" not in body
     assert client.post("/connect/tokens/", {"name": "x", "scope": "read"}).status_code == 403
     assert not Token.objects.exists()
 
