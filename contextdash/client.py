@@ -19,6 +19,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from typing import Any, NamedTuple, cast
 from urllib.parse import quote, urlencode, urlsplit
 
+from contextdash.address import left_url
 from contextdash.client_memory import Memory
 from contextdash.client_stories import Stories
 from contextdash.hook_client import Config, repository
@@ -61,7 +62,7 @@ class Client:
         timeout: float = 10.0,
     ) -> None:
         """``timeout`` in seconds, for each try of a call."""
-        known = Config()
+        known = Config(left_url())
         self.url = (url or known.url).rstrip("/")
         self._token = token or known.token
         self._session = session or _session_of_environment()

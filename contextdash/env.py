@@ -59,15 +59,6 @@ def env_list(name: str) -> list[str]:
     return [part.strip() for part in os.environ.get(name, "").split(",") if part.strip()]
 
 
-def data_dir() -> Path:
-    """Where the database and the secret key live: the XDG data folder unless CONTEXTDASH_DATA names one."""
-    named = os.environ.get("CONTEXTDASH_DATA")
-    if named:
-        return Path(named).expanduser()
-    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(base) / "contextdash"
-
-
 def secret_key(folder: Path) -> str:
     """CONTEXTDASH_SECRET_KEY, else a key made once and kept in a file that only its owner may read."""
     given = env_text("CONTEXTDASH_SECRET_KEY")

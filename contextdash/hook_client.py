@@ -39,10 +39,10 @@ KEPT = "kept"  # try again later
 
 
 class Config:
-    def __init__(self) -> None:
+    def __init__(self, default_url: str = DEFAULT_URL) -> None:
         base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
         found = _read_json(os.path.join(base, "contextdash", "client.json"))
-        self.url = (os.environ.get("CONTEXTDASH_URL") or found.get("url") or DEFAULT_URL).rstrip("/")
+        self.url = (os.environ.get("CONTEXTDASH_URL") or found.get("url") or default_url).rstrip("/")
         self.token = os.environ.get("CONTEXTDASH_TOKEN") or found.get("token") or ""
         exclude = found.get("exclude")
         self.exclude = [str(folder) for folder in exclude] if isinstance(exclude, list) else []

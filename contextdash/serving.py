@@ -33,11 +33,14 @@ def address_url() -> str:
 
 
 def announce() -> None:
-    """Print the address, and a link for the first owner while no owner has signed in."""
+    """Leave the address for commands and print it, and a sign-in link until a first owner has signed in."""
     url = os.environ.get(ANNOUNCE)
     if not url:
         return
     print(f"contextdash is at {url}", file=sys.stderr)
+    from contextdash.address import leave
+
+    leave(url)
     from contextdash.actor import SYSTEM
     from contextdash.services.signin import make_link
     from contextdash.services.users import first_owner

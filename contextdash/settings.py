@@ -6,7 +6,8 @@ from typing import Any
 import dj_database_url
 from django.utils.csp import CSP
 
-from contextdash.env import data_dir, env_bool, env_choice, env_days, env_int, env_list, env_text, secret_key
+from contextdash.address import data_dir
+from contextdash.env import env_bool, env_choice, env_days, env_int, env_list, env_text, secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = data_dir()

@@ -89,7 +89,7 @@ def refuse_unclear_configuration() -> None:
 def _refuse_unwritable_folder() -> None:
     from django.core.exceptions import ImproperlyConfigured
 
-    from contextdash.env import data_dir
+    from contextdash.address import data_dir
 
     database = database_path()
     for folder in (data_dir(), *([] if database is None else [database.parent])):
@@ -138,7 +138,8 @@ def migrated() -> bool:
 
 def database_path() -> Path | None:
     """The SQLite file, as the settings would name it, without the second that it takes to load them."""
-    from contextdash.env import data_dir, env_text
+    from contextdash.address import data_dir
+    from contextdash.env import env_text
 
     if env_text("DATABASE_URL"):
         return None

@@ -5,7 +5,7 @@ import plistlib
 import sys
 from pathlib import Path
 
-from contextdash.env import data_dir
+from contextdash.address import data_dir
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NAME = "contextdash"

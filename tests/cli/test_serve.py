@@ -89,6 +89,7 @@ def test_it_starts_lets_the_first_owner_in_stops_and_starts_again(tmp_path):
         data = tmp_path / "data"
         assert stat.S_IMODE((data / "contextdash.sqlite3").stat().st_mode) == 0o600
         assert stat.S_IMODE((data / "secret-key").stat().st_mode) == 0o600
+        assert (data / "address").read_text() == f"http://127.0.0.1:{server.port}\n"
     finally:
         assert server.stop() == 0
 
