@@ -42,7 +42,7 @@ type Row = dict[str, Any]
 
 
 class ApiError(Exception):
-    """The server refused, or none answered (then ``status`` is 0)."""
+    """The server refused, or ``status`` is 0: none answered, or no session is known to ask it about."""
 
     def __init__(self, status: int, code: str, detail: str, field: str | None = None) -> None:
         super().__init__(detail)
@@ -101,13 +101,25 @@ class Client:
         return row
 
     def close(self, session_id: str | None = None, *, status: str = "closed", reason: str = "") -> Row:
-        session = quote(session_id or self.session_id(), safe="")
+        session = quote(session_id or self.known_session_id(), safe="")
         return self._post(f"sessions/{session}/close", status=status, reason=reason)
 
     def session_id(self) -> str:
         """The session that writes go to, found or made when it is first needed."""
         if self._session is None:
             self._session = self._only_live_session() or self._new_session()
+        return self._session
+
+    def known_session_id(self) -> str:
+        """The session that reading is about: found as ``session_id`` does, but never made.
+
+        Raises:
+            ApiError: none is known here (``status`` is 0, ``code`` is ``no_session``).
+        """
+        if self._session is None:
+            self._session = self._only_live_session()
+        if self._session is None:
+            raise ApiError(0, "no_session", "No session is known here.")
         return self._session
 
     # What agents write down
@@ -124,7 +136,7 @@ class Client:
 
     def recent(self, *, limit: int = 20, agent: str | None = None, session: str | None = None) -> list[Row]:
         """The newest ``limit`` messages, oldest first."""
-        answer = self._get("messages", session=session or self.session_id(), agent=agent, limit=limit)
+        answer = self._get("messages", session=session or self.known_session_id(), agent=agent, limit=limit)
         return list(answer["items"])
 
     def plan(

@@ -25,7 +25,7 @@ class Memory:
 
     def inject(self, *, agent: str | None = None, limit: int = 20) -> str:
         """The newest messages of the session as Markdown for an agent's context; empty when there is none."""
-        session = self._client.session_id()
+        session = self._client.known_session_id()
         return self._client._text("messages/inject", session=session, agent=agent, limit=limit)
 
     # Plans

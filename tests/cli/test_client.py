@@ -46,6 +46,13 @@ def run(
     return run
 
 
+@pytest.mark.parametrize("verb", ["recent", "inject", "close"])
+def test_no_session_is_made_for_a_verb_that_writes_nothing_to_it(verb, capsys):
+    assert main([verb]) == 1
+    assert capsys.readouterr() == ("", "contextdash: No session is known here.\n")
+    assert Session.objects.count() == 0
+
+
 def test_every_verb_does_what_its_helper_did(run, tmp_path):
     assert run("ensure", "s-1", "--request", "Build it", "--branch", "main") == (0, "s-1")
     session = ("--session", "s-1")
