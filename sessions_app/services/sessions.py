@@ -16,7 +16,7 @@ from contextdash.limits import HOST_CHARS, PLACE_CHARS, TITLE_CHARS
 from contextdash.redaction import mask
 from contextdash.services.changing import change_row
 from contextdash.writer import write
-from sessions_app.models import Project, Session, SessionState, Tombstone
+from sessions_app.models import Project, Session, SessionState, Tombstone, Workspace
 from sessions_app.vocabulary import Activity
 
 _WORD_CHARS = {
@@ -45,7 +45,7 @@ def ensure_session(
     """The session of that id, and whether it was made just now; without an id a new one is minted.
 
     What is told (fields of TOLD) fills what a session that exists does not know yet; nothing is overwritten,
-    and a closed session stays closed.
+    and a closed session stays closed. Without a project it gets the one that is known of its workspace.
 
     Raises:
         Conflict: it was deleted.
@@ -62,8 +62,13 @@ def ensure_session(
         fresh["agent_name"] = agent_name
     if not session.title and "title" not in fresh and fresh.get("user_request"):
         fresh["title"] = one_line(str(fresh["user_request"]), TITLE_CHARS)
-    if project is not None and session.project_id is None:
-        fresh["project"] = project
+    if session.project_id is None:
+        project = project or _project_at(
+            host=session.host or values.get("host") or "",
+            root=session.workspace or values.get("workspace") or "",
+        )
+        if project is not None:
+            fresh["project"] = project
     if fresh:
         Session.objects.filter(key=session.key).update(**fresh, ordinal=F("ordinal") + 1)
         session.refresh_from_db()
@@ -194,6 +199,16 @@ def _found_or_made(*, session_id: str, actor: Actor, agent_name: str) -> tuple[S
     except IntegrityError:  # PostgreSQL: somebody else made it at this very moment
         return Session.objects.get(id=stored_id), False
     return made, True
+
+
+def _project_at(*, host: str, root: str) -> Project | None:
+    """The project of a workspace; where hooks never told of it, the project that names the same root."""
+    if not root:
+        return None
+    workspace = Workspace.objects.filter(host=host, root=root).select_related("project").first()
+    if workspace is not None and workspace.project is not None:
+        return workspace.project
+    return Project.objects.filter(root=root).first()
 
 
 def _told(values: Mapping[str, Any]) -> dict[str, str | None]:

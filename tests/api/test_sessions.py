@@ -6,7 +6,7 @@ import pytest
 
 from contextdash import clock
 from contextdash.models import Change
-from sessions_app.models import Event, Purge, Session, Tombstone
+from sessions_app.models import Event, Purge, Session, Tombstone, Workspace
 from tests import factories
 from tests.core.test_ledger_guard import make_event
 
@@ -31,6 +31,26 @@ def test_ensuring_again_fills_what_was_empty_and_overwrites_nothing(api):
     assert answer.json()["model"] == "opus"
     assert answer.json()["agent_name"] == "main"
     assert Session.objects.count() == 1
+
+
+def test_a_session_gets_the_project_that_is_known_of_its_workspace(api):
+    by_root = factories.project("moss", slug="moss", root="/src/moss")
+    own = factories.project("fern", slug="fern")
+    Workspace.objects.create(host="box", root="/src/moss", project=own, created_at=clock.now())
+
+    def ensured(**told):
+        return api.post("sessions/ensure", **told).json()["id"]
+
+    of = {
+        ensured(host="box", workspace="/src/moss"): own,
+        ensured(host="other", workspace="/src/moss"): by_root,
+        ensured(host="box", workspace="/src/moss", project="moss"): by_root,
+        ensured(host="box", workspace="/elsewhere"): None,
+        ensured(host="box"): None,
+    }
+    assert {row.pk: row.project for row in Session.objects.select_related("project")} == {
+        Session.objects.get(id=name).pk: project for name, project in of.items()
+    }
 
 
 def test_ensuring_does_not_reopen_a_closed_session(api):
