@@ -68,11 +68,21 @@ class GitError(Exception):
 
 def _diff(*, staged: bool) -> tuple[bytes, list[str]]:
     """The diff as git prints it, byte for byte, and the names of its files."""
-    which = "--staged" if staged else "HEAD"
+    which = "--staged" if staged else _head()
     names = _git("diff", which, "--name-only", "-z").split(b"\0")
     return _git("diff", which), [
         os.fsdecode(name).encode("utf-8", "replace").decode() for name in names if name
     ]
+
+
+def _head() -> str:
+    """What all changes are compared with: HEAD, or the empty tree while nothing was committed."""
+    try:
+        _git("rev-parse", "--quiet", "--verify", "HEAD")
+    except GitError:
+        # git names it in this repository's own hash; outside of a repository it says so.
+        return _git("hash-object", "-t", "tree", os.devnull).decode("ascii").strip()
+    return "HEAD"
 
 
 def _git(*words: str) -> bytes:

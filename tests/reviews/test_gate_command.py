@@ -127,6 +127,13 @@ def test_every_line_is_one_line(repository):
         assert len(repository.gate(*words).told.splitlines()) == 1, words
 
 
+def test_before_the_first_commit_all_that_git_knows_is_the_diff(repository):
+    key = repository.stage("app.py", b"x = 1\n")
+    unknown = repository.gate()
+    assert unknown.code == 1
+    assert f"nobody reviewed this diff. Log a review with --diff-hash {key}" in unknown.told
+
+
 def test_documents_and_an_empty_diff_pass(repository):
     assert repository.gate("--staged").code == 0
     repository.stage("README.md", b"# Hello\n")
