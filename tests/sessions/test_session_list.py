@@ -58,7 +58,9 @@ def test_without_any_session_it_says_how_to_connect_one(page: Client) -> None:
 def test_a_viewer_is_not_told_to_connect(viewer: User) -> None:
     client = Client()
     client.force_login(viewer)
-    assert "contextdash connect" not in client.get("/sessions/").content.decode()
+    body = client.get("/sessions/").content.decode()
+    assert "contextdash connect" not in body
+    assert "Connect an agent" not in body
 
 
 def test_a_filter_without_hits_is_named_and_can_be_cleared(page: Client) -> None:
