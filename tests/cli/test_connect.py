@@ -29,7 +29,7 @@ FILES = {
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "CONTEXTDASH_TOKEN", "CONTEXTDASH_URL"):
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "CONTEXTDASH_DATA", "CONTEXTDASH_TOKEN", "CONTEXTDASH_URL"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 
