@@ -29,7 +29,8 @@ FILES = {
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "CONTEXTDASH_DATA", "CONTEXTDASH_TOKEN", "CONTEXTDASH_URL"):
+    told = ("CONTEXTDASH_DATA", "CONTEXTDASH_TOKEN", "CONTEXTDASH_URL")
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", *told):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 
