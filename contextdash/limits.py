@@ -42,6 +42,22 @@ HOST_CHARS = 120
 SESSION_ID_CHARS = 128
 """A longer session id is stored as ``x`` and 31 hex digits of its SHA-256."""
 
+LABELS = 32
+"""The most labels of one session; more are answered 422."""
+
+LABEL_BYTES = 128
+"""The longest label of a session, in UTF-8; a longer one is answered 422."""
+
+CLAIM_ID_CHARS = 200
+"""The longest id of a run, turn, call, event or workspace in a claim; visible ASCII, since several together
+make a key."""
+
+DIGEST_CHARS = 80
+"""A digest as clients write it: ``sha256:`` and 64 hex digits."""
+
+SEGMENT_BYTES = 64 * KIB
+"""How large a segment of a streamed text grows before the next one begins."""
+
 SUMMARY_CHARS = 200
 """The one-line summary of a tool call."""
 

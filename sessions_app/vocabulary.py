@@ -58,6 +58,13 @@ class RunStatus(TextChoices):
     INTERRUPTED = "interrupted"
 
 
+class StartKind(TextChoices):
+    """How the first event of a continuation came to be."""
+
+    RUNTIME_ADMISSION = "runtime_admission"
+    CLAIM_REPAIR = "claim_repair"
+
+
 class CallState(TextChoices):
     PREPARED = "prepared"
     DONE = "done"

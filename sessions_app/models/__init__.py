@@ -1,5 +1,15 @@
+from sessions_app.models.claims import (
+    Capability,
+    ContinuationClaim,
+    PartialSegment,
+    PartialSnapshot,
+    SessionCreateClaim,
+    SubagentSpawn,
+)
+from sessions_app.models.epochs import WorkspaceEpoch, WorkspaceHead, WorkspaceVersion
 from sessions_app.models.event import Event, Purge, SessionEvent
 from sessions_app.models.hook import HookBucket, HookEvent, Quarantined, SpoolReport
+from sessions_app.models.label import SessionLabel
 from sessions_app.models.memory import AgentMessage, Decision, Mistake, Plan
 from sessions_app.models.place import Project, Workspace
 from sessions_app.models.seen import SeenMark
@@ -10,6 +20,8 @@ from sessions_app.models.usage import ImportSource, Iteration, PriceOverride, Us
 
 __all__ = [
     "AgentMessage",
+    "Capability",
+    "ContinuationClaim",
     "Decision",
     "Event",
     "HookBucket",
@@ -17,6 +29,8 @@ __all__ = [
     "ImportSource",
     "Iteration",
     "Mistake",
+    "PartialSegment",
+    "PartialSnapshot",
     "Plan",
     "PriceOverride",
     "Project",
@@ -25,12 +39,18 @@ __all__ = [
     "Run",
     "SeenMark",
     "Session",
+    "SessionCreateClaim",
     "SessionEvent",
+    "SessionLabel",
     "SessionState",
     "SpoolReport",
+    "SubagentSpawn",
     "Tombstone",
     "ToolCall",
     "Turn",
     "UsageBucket",
     "Workspace",
+    "WorkspaceEpoch",
+    "WorkspaceHead",
+    "WorkspaceVersion",
 ]
