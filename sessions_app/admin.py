@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.utils.text import Truncator
 
 from contextdash.adminkit import Corrections, ReadOnly, head, moment, words
-from sessions_app import admin_usage, vocabulary
+from sessions_app import admin_ledger, admin_usage, vocabulary
 from sessions_app.models import (
     AgentMessage,
     Decision,
@@ -36,7 +36,7 @@ from sessions_app.services.plans import change_plan
 from sessions_app.services.projects import change_project
 from sessions_app.services.sessions import change_session
 
-__all__ = ["admin_usage"]
+__all__ = ["admin_ledger", "admin_usage"]
 
 SHOWN_CHARS = 64 * 1024
 
@@ -170,7 +170,7 @@ class TurnAdmin(ReadOnly):
 class RunAdmin(ReadOnly):
     list_display = ("key", "session_id", "number", "status", head("answer"), moment("started_us"))
     list_filter = (words("status", vocabulary.RunStatus),)
-    search_fields = ("=session__id", "=invocation_id")
+    search_fields = ("=session__id", "=invocation_id", "=run_id")
     ordering = ("-key",)
     heads = ("answer", "error")
 

@@ -73,6 +73,26 @@ class CallState(TextChoices):
     INTERRUPTED = "interrupted"  # shown as "no result"
 
 
+class OperationState(TextChoices):
+    """Of a tool operation in a ledger. ``prepared`` may stay for ever: nobody knows how it ended."""
+
+    PREPARED = "prepared"
+    OUTCOME_COMMITTED = "outcome_committed"
+    RECOVERY_COMPLETED = "recovery_completed"
+    RECOVERY_PARKED = "recovery_parked"
+
+
+class RecoveryMode(TextChoices):
+    """What may be done about an operation that was dispatched and not answered."""
+
+    REPLAY_SAFE = "replay_safe"
+    IDEMPOTENT = "idempotent"
+    RECONCILE = "reconcile"
+    REATTACH = "reattach"
+    OUTCOME_UNKNOWN = "outcome_unknown"
+    NEVER_AUTO_RETRY = "never_auto_retry"
+
+
 class MessageRole(TextChoices):
     REQUEST = "request"
     RESPONSE = "response"

@@ -10,6 +10,7 @@ from sessions_app.models.epochs import WorkspaceEpoch, WorkspaceHead, WorkspaceV
 from sessions_app.models.event import Event, Purge, SessionEvent
 from sessions_app.models.hook import HookBucket, HookEvent, Quarantined, SpoolReport
 from sessions_app.models.label import SessionLabel
+from sessions_app.models.ledger import ToolJournalEntry, ToolOperation
 from sessions_app.models.memory import AgentMessage, Decision, Mistake, Plan
 from sessions_app.models.place import Project, Workspace
 from sessions_app.models.seen import SeenMark
@@ -47,6 +48,8 @@ __all__ = [
     "SubagentSpawn",
     "Tombstone",
     "ToolCall",
+    "ToolJournalEntry",
+    "ToolOperation",
     "Turn",
     "UsageBucket",
     "Workspace",

@@ -43,6 +43,9 @@ class Run(models.Model):
     session = models.ForeignKey(Session, on_delete=models.DB_CASCADE, related_name="runs")
     turn = models.ForeignKey(Turn, on_delete=models.DB_CASCADE, related_name="runs", db_index=False)
     number = models.PositiveIntegerField(default=1, help_text="From 1 within the turn.")
+    run_id = models.CharField(
+        max_length=200, blank=True, default="", db_default="", help_text="As the writer named it."
+    )
     invocation_id = models.CharField(max_length=200, unique=True)
     status = models.CharField(max_length=40, default=RunStatus.RUNNING)
     last_seq = models.PositiveIntegerField(default=0, help_text="The newest event's place in the run.")
@@ -50,11 +53,25 @@ class Run(models.Model):
     ended_us = models.BigIntegerField(null=True, blank=True)
     answer = models.TextField(blank=True, default="")
     error = models.TextField(blank=True, default="")
+    failure_class = models.CharField(max_length=200, blank=True, default="", db_default="")
+    abort_source = models.CharField(max_length=200, blank=True, default="", db_default="")
+    ledger = models.BooleanField(
+        default=False, db_default=False, help_text="Opened by a writer, who alone numbers its events."
+    )
+    sealed = models.BooleanField(
+        default=False, db_default=False, help_text="Its terminal event is here; nothing may follow."
+    )
+    version = models.PositiveIntegerField(default=1, db_default=1, help_text="Of this row, for If-Match.")
 
     class Meta:
         db_table = "runs"
         ordering = ["session", "key"]
-        constraints = [models.UniqueConstraint(fields=["turn", "number"], name="one_run_per_number")]
+        constraints = [
+            models.UniqueConstraint(fields=["turn", "number"], name="one_run_per_number"),
+            models.UniqueConstraint(
+                fields=["session", "run_id"], name="one_run_per_id", condition=~Q(run_id="")
+            ),
+        ]
         indexes = [
             # The newest open run of a session, which takes events without a prompt id.
             models.Index(fields=["session", "-key"], name="runs_open", condition=Q(status="running")),
