@@ -76,6 +76,9 @@ class ContinuationClaim(models.Model):
     source_turn_id = models.CharField(max_length=CLAIM_ID_CHARS)
     source_event_high_water = models.PositiveIntegerField(help_text="The seq of the source's last event.")
     source_prefix_digest = models.CharField(max_length=DIGEST_CHARS)
+    prefix_checked = models.BooleanField(
+        default=True, help_text="No where a secret was masked in the source: its digest cannot be made again."
+    )
     boundary_digest = models.CharField(max_length=DIGEST_CHARS, unique=True)
     boundary_json = models.TextField(help_text="The manifest that boundary_digest is of, canonical.")
     provider_projection_version = models.PositiveIntegerField(default=1)
