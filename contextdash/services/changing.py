@@ -39,12 +39,14 @@ def change_row[M: models.Model](
     expected_version: int | None = None,
     version_field: str = "version",
     unrecorded: frozenset[str] = frozenset(),
+    elsewhere: Mapping[str, tuple[object, object]] = {},
 ) -> M:
     """Set the fields of ``values`` that differ; call it inside a write.
 
     The row must still have the version that it was read with (or ``expected_version``, what the caller of
     the API saw), so of two that change it at once the second is told. ``unrecorded`` names derived fields
-    that need no line of history of their own. Nothing differs: nothing is written, the version stays.
+    that need no line of history of their own. ``elsewhere`` names what the caller keeps in another table, as
+    (old, new): it moves the version and has its line. Nothing differs: nothing is written, the version stays.
 
     Raises:
         Stale: the row has another version by now.
@@ -55,7 +57,8 @@ def change_row[M: models.Model](
     if expected_version is not None and expected_version != seen:
         raise _stale(seen)
     differing = {name: value for name, value in values.items() if getattr(row, name) != value}
-    if not differing:
+    moved = {name: pair for name, pair in elsewhere.items() if pair[0] != pair[1]}
+    if not (differing or moved):
         return row
     updated = model._default_manager.filter(pk=row.pk, **{version_field: seen}).update(
         **differing, **{version_field: seen + 1}
@@ -64,20 +67,20 @@ def change_row[M: models.Model](
         now = model._default_manager.filter(pk=row.pk).values_list(version_field, flat=True).first()
         raise _stale(now)
     at, why = clock.now(), _checked(reason)
+    told = {name: (getattr(row, name), new) for name, new in differing.items() if name not in unrecorded}
     Change.objects.bulk_create(
         Change(
             noun=model._meta.db_table,
             row_id=str(getattr(row, "id", row.pk)),
             field=name,
-            old=_text(getattr(row, name)),
-            new=_text(value),
+            old=_text(old),
+            new=_text(new),
             user=actor.user,
             token=actor.token,
             reason=why,
             at=at,
         )
-        for name, value in differing.items()
-        if name not in unrecorded
+        for name, (old, new) in (told | moved).items()
     )
     for name, value in differing.items():
         setattr(row, name, value)

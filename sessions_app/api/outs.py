@@ -60,7 +60,9 @@ class SessionOut(Schema):
     waiting_for: str
     current_call: str
     pinned: bool
+    labels: list[str]
     archived_at: str | None
+    deleted_at: str | None
     ordinal: int
     metadata_version: int
     counts: Counts
@@ -184,7 +186,9 @@ def _session(row: Session, request: str | None) -> dict[str, Any]:
         "waiting_for": row.waiting_for,
         "current_call": row.current_call,
         "pinned": row.pinned,
+        "labels": [label.label for label in row.labels.all()],
         "archived_at": _time(row.archived_at),
+        "deleted_at": _time(row.deleted_at),
         "ordinal": row.ordinal,
         "metadata_version": row.metadata_version,
         "counts": {

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from contextdash.actor import Actor
 from contextdash.apikit import Body, Paging, PatchBody, allow, listed, once, required_if_match
+from contextdash.limits import LABELS
 from contextdash.models.token import Scope
 from sessions_app.api.outs import PurgeOut, SessionList, SessionOut, purge_out, session_item, session_out
 from sessions_app.export.answer import answer
@@ -62,6 +63,7 @@ class SessionPatch(PatchBody):
     project: str | None = None
     pinned: bool = False
     archived: bool = False
+    labels: list[str] = Field([], description="They take the place of the whole list.")
 
 
 class SessionQuery(Paging):
@@ -72,6 +74,7 @@ class SessionQuery(Paging):
     status: str | None = None
     activity: str | None = None
     branch: str | None = None
+    label: list[str] = Field([], max_length=LABELS, description="It has all of these.")
     host: str | None = None
     workspace: str | None = None
     q: str = Field("", max_length=500, description="In the title or request, or the beginning of an id.")
@@ -108,6 +111,7 @@ def sessions(request: HttpRequest, query: Query[SessionQuery]) -> Any:
         clients=(query.client,) if query.client else (),
         owner=queries.owner_named(query.owner),
         branch=query.branch or "",
+        labels=tuple(query.label),
         text=query.q,
         children=True,
     )

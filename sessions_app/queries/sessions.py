@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce, Substr
 from contextdash import clock, ids
 from contextdash.models import Change, User
 from contextdash.paging import Page, page
-from sessions_app.models import Session
+from sessions_app.models import Session, SessionLabel
 from sessions_app.queries.states import PHANTOM_AFTER_US, states_q
 from sessions_app.services.ending import UNDO_FOR
 from sessions_app.vocabulary import Activity
@@ -43,6 +43,8 @@ class SessionFilter:
     owner: User | None = None
     states: tuple[str, ...] = ()
     branch: str = ""
+    labels: tuple[str, ...] = ()
+    """It has all of these."""
     flag: str = ""
     text: str = ""
     span: str = ""
@@ -92,6 +94,8 @@ def filtered(wanted: SessionFilter, now_us: int | None = None) -> QuerySet[Sessi
         rows = rows.filter(owner=wanted.owner)
     if wanted.branch:
         rows = rows.filter(branch__icontains=wanted.branch)
+    for label in wanted.labels:
+        rows = rows.filter(key__in=SessionLabel.objects.filter(label=label).values("session"))
     if wanted.states:
         rows = rows.filter(states_q(wanted.states, now_us))
     if wanted.text:

@@ -48,6 +48,7 @@ def session_page(
         filtered(wanted)
         .filter(**exactly)
         .select_related("project", "owner", "parent")
+        .prefetch_related("labels")
         .annotate(request_head=Substr("user_request", 1, REQUEST_TEXT_CHARS + 1))
         .defer("user_request")
     )

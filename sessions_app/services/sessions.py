@@ -1,6 +1,6 @@
 """Sessions as writers need them: found or made by id, told more about, changed, and their counters kept."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -17,6 +17,7 @@ from contextdash.redaction import mask
 from contextdash.services.changing import change_row
 from contextdash.writer import write
 from sessions_app.models import Project, Session, SessionState, Tombstone, Workspace
+from sessions_app.services.labels import as_text, checked_labels, labels_of, replace_labels
 from sessions_app.vocabulary import Activity
 
 _WORD_CHARS = {
@@ -31,7 +32,7 @@ _WORD_CHARS = {
 """The short texts that a writer may tell about a session, each as long as its column."""
 
 TOLD = frozenset({*_WORD_CHARS, "title", "user_request"})
-CHANGEABLE = TOLD | {"project", "pinned", "archived"}
+CHANGEABLE = TOLD | {"project", "pinned", "archived", "labels"}
 
 
 @write
@@ -84,7 +85,8 @@ def change_session(
     reason: str = "",
     expected_version: int | None = None,
 ) -> Session:
-    """Set fields of CHANGEABLE. ``project`` is a Project or None, ``pinned`` and ``archived`` are flags.
+    """Set fields of CHANGEABLE. ``project`` is a Project or None, ``pinned`` and ``archived`` are flags,
+    ``labels`` a list that takes the place of the whole one.
 
     Raises:
         Invalid: another field is named, or a value is not acceptable.
@@ -103,7 +105,10 @@ def change_session(
     # Archiving twice keeps the first time.
     if "archived" in values and bool(values["archived"]) != (session.archived_at is not None):
         checked["archived_at"] = clock.now() if values["archived"] else None
-    return set_fields(session, checked, actor=actor, reason=reason, expected_version=expected_version)
+    labels = checked_labels(values["labels"]) if "labels" in values else None
+    return set_fields(
+        session, checked, actor=actor, reason=reason, expected_version=expected_version, labels=labels
+    )
 
 
 def named_session(*, session_id: str, actor: Actor, agent_name: str = "main") -> Session:
@@ -145,13 +150,15 @@ def set_fields(
     actor: Actor,
     reason: str,
     expected_version: int | None = None,
+    labels: Sequence[str] | None = None,
 ) -> Session:
-    """Set checked columns, write the history, let open pages look again. Call it inside a write.
+    """Set checked columns and labels, write the history, let open pages look again. Call it inside a write.
 
     Raises:
         Stale: it is not at ``expected_version`` any more.
     """
     before = session.metadata_version
+    kept = labels_of(session) if labels is not None else []
     change_row(
         session,
         values=values,
@@ -160,7 +167,10 @@ def set_fields(
         expected_version=expected_version,
         version_field="metadata_version",
         unrecorded=frozenset({"activity", "activity_since_us", "waiting_for", "current_call"}),
+        elsewhere={} if labels is None else {"labels": (as_text(kept), as_text(labels))},
     )
+    if labels is not None and list(labels) != kept:
+        replace_labels(session, labels)
     if session.metadata_version != before:
         # Open pages of it look again; its place in the lists stays, since nothing happened in it.
         Session.objects.filter(key=session.key).update(ordinal=F("ordinal") + 1)

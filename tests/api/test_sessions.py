@@ -116,7 +116,7 @@ def test_the_list_is_filtered_and_paged(api, member, django_assert_max_num_queri
     for number in range(5):
         factories.session(f"S{number}", at_us=now - number, client="codex", project=project, owner=member)
     factories.session("other", client="gemini", at_us=now + 10, branch="fix/login", activity="working")
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(7):
         first = api.get("sessions", client="codex", project="ledgerline", owner="mia", limit=3).json()
     assert [row["id"] for row in first["items"]] == ["S0", "S1", "S2"]
     second = api.get("sessions", client="codex", limit=3, cursor=first["next"]).json()
