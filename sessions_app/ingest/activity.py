@@ -79,7 +79,8 @@ def end_children(state: State, session: SessionRow, seen: Observation) -> None:
 
 def describe(state: State, session: SessionRow, seen: Observation) -> None:
     """Title, request, branch, place: what the first prompt and the client tell."""
-    if not session.agent_id and (not session.client or session.place_id is None):
+    known = bool(session.agent_id) or (bool(session.client) and session.place_id is not None)
+    if not known and seen.run_key is None:
         _introduce(session, seen)
     if seen.delivery.branch and seen.at_us >= session.activity_since_us:
         session.branch = seen.delivery.branch[:BRANCH_CHARS]

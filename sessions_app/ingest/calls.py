@@ -16,6 +16,9 @@ KINDS = frozenset({EventKind.TOOL_START, *RESULTS})
 
 _OPEN = (CallState.PREPARED, CallState.INTERRUPTED)
 
+_RANKS: dict[str, int] = {Source.OTLP: 1, Source.HOOK: 2, Source.API: 3, Source.TRANSCRIPT: 4}
+"""Whose word holds where several tell of one call: that of the highest, whatever came first."""
+
 
 def apply(
     state: State, session: SessionRow, run: RunRow | None, seen: Observation, event_key: int, *, late: bool
@@ -28,7 +31,7 @@ def apply(
         call = _new(state, session, run, seen)
         if late or (run is not None and run.status == RunStatus.INTERRUPTED):
             call.state = CallState.INTERRUPTED
-    elif run is not None and seen.turn_id and call.run_id != run.key:
+    elif run is not None and call.run_id != run.key and _names_run(state, call, seen):
         _move(state, call, run)
     if seen.kind == EventKind.TOOL_START:
         _called(call, seen, event_key)
@@ -46,6 +49,12 @@ def label(call: CallRow) -> str:
 
 def _oldest_alike(state: State, session: SessionRow, seen: Observation) -> CallRow | None:
     """The call that a result without an id answers: of the open ones alike, the one that began first."""
+def _names_run(state: State, call: CallRow, seen: Observation) -> bool:
+    """Whether the event knows the call's run better than what is known: a ledger's call stays in its run."""
+    owner = state.runs_by_key.get(call.run_id or 0)
+    return seen.run_key is not None or (bool(seen.turn_id) and not (owner is not None and owner.ledger))
+
+
     about = (seen.tool, seen.summary, seen.input_size)
     alike = [
         call
@@ -81,7 +90,7 @@ def _new(state: State, session: SessionRow, run: RunRow | None, seen: Observatio
 
 
 def _called(call: CallRow, seen: Observation, event_key: int) -> None:
-    if _knows_better(call.called_by, seen):
+    if _knows_better(call.called_by, seen.source):
         return
     call.called_by = seen.source
     call.call_event_id, call.called_us = event_key, seen.occurred_us
@@ -90,11 +99,12 @@ def _called(call: CallRow, seen: Observation, event_key: int) -> None:
 
 
 def _answered(state: State, session: SessionRow, call: CallRow, seen: Observation, event_key: int) -> None:
-    if _knows_better(call.answered_by, seen):
+    if _knows_better(call.answered_by, seen.source):
         # What the client measured itself is no guess from two clocks.
         call.duration_us = call.duration_us if seen.duration_us is None else seen.duration_us
         return
-    if call.state not in _OPEN and (call.answered_by == seen.source or seen.source != Source.TRANSCRIPT):
+    told_by = call.answered_by or Source.API  # its events may have been purged
+    if call.state not in _OPEN and not _knows_better(seen.source, told_by):
         return  # it has its result; another event of it changes nothing
     failed_before = call.state == CallState.FAILED
     if call.called_by == seen.source == Source.TRANSCRIPT and call.called_us is not None:
@@ -115,9 +125,9 @@ def _answered(state: State, session: SessionRow, call: CallRow, seen: Observatio
             _count(state, run, failed=failed)
 
 
-def _knows_better(told_by: str | None, seen: Observation) -> bool:
-    """Whether the transcript has told already: its word holds, whatever came first."""
-    return told_by == Source.TRANSCRIPT and seen.source != Source.TRANSCRIPT
+def _knows_better(told_by: str | None, source: str) -> bool:
+    """Whether what is known was told by a better source."""
+    return _RANKS.get(told_by or "", 0) > _RANKS.get(source, 0)
 
 
 def _measure(call: CallRow, seen: Observation) -> None:

@@ -80,6 +80,8 @@ class Observation:
     """As far as it can be believed: never after it was received, never long before."""
 
     turn_id: str = ""
+    run_key: int | None = None
+    """The run that a ledger's writer appends to: the event belongs there, whatever its turn."""
     prompt: str = ""
     answer: str = ""
     error: str = ""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
@@ -78,6 +78,8 @@ class RunRow:
     last_seq: int
     started_us: int
     ended_us: int | None
+    ledger: bool = False
+    sealed: bool = False
     stored: tuple[Any, ...] = ()
 
 
@@ -137,6 +139,15 @@ class SessionEventRow:
     priority: int
     data: str
     occurred_us: int
+
+
+class TouchedRow(NamedTuple):
+    """In the order of the statement that stores it."""
+
+    path: str
+    action: str
+    session_id: int
+    call_id: str
 
 
 def _columns(row: type, *without: str) -> tuple[str, ...]:
@@ -340,7 +351,7 @@ class Rows:
         key: int = self._select(sql, params)[0][0]
         return key
 
-    def _execute_many(self, sql: str, rows: list[tuple[Any, ...]]) -> None:
+    def _execute_many(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
         if not rows:
             return
         cursor = self._connection.cursor()

@@ -15,7 +15,15 @@ from contextdash.clock import from_us
 from contextdash.ids import digest16
 from sessions_app.ingest import places, rows
 from sessions_app.ingest.observation import Observation
-from sessions_app.ingest.rows import CallRow, EventRow, RunRow, SessionEventRow, SessionRow, TurnRow
+from sessions_app.ingest.rows import (
+    CallRow,
+    EventRow,
+    RunRow,
+    SessionEventRow,
+    SessionRow,
+    TouchedRow,
+    TurnRow,
+)
 from sessions_app.models import Session, SessionState, Tombstone
 from sessions_app.vocabulary import Activity, EventKind, RunStatus, SessionStatus
 
@@ -69,6 +77,7 @@ class State:
         )
         self._load_owners_of_calls()
 
+        self._add_runs(self.rows.runs_by_key({seen.run_key for seen in batch if seen.run_key is not None}))
     def _load_open(self, touched: Iterable[tuple[Observation, SessionRow]], ended: Collection[int]) -> None:
         closing = {row.key for seen, row in touched if seen.kind in CLOSING}
         closing |= {row.key for row in self.sessions.values() if row.parent_id in ended}

@@ -137,6 +137,9 @@ def _project(state: State, root: SessionRow, session: SessionRow, seen: Observat
     call: CallRow | None = None
     if run is not None:
         turns.apply(state, session, run, seen)
+    # The numbers of a ledger's run are its writer's: what others tell of it has a place in the session only.
+    counted = run is not None and (seen.run_key is not None or not run.ledger)
+    if run is not None and counted:
         run.last_seq += 1
     if seen.kind in calls.KINDS:
         call = calls.apply(state, session, run, seen, event_key, late=late)
@@ -155,7 +158,7 @@ def _project(state: State, root: SessionRow, session: SessionRow, seen: Observat
             key=event_key,
             session_id=session.key,
             run_id=None if run is None else run.key,
-            seq=None if run is None else run.last_seq,
+            seq=run.last_seq if run is not None and counted else None,
             ordinal=session.ordinal,
             source=seen.source,
             client=seen.client,

@@ -37,6 +37,8 @@ RACE_US = 1_000_000
 
 def run_for(state: State, session: SessionRow, seen: Observation) -> RunRow | None:
     """The run that takes the event, made where its turn is new; None outside any turn."""
+    if seen.run_key is not None:
+        return state.runs_by_key[seen.run_key]
     turn_id = seen.turn_id
     if not turn_id and seen.kind == EventKind.PROMPT:
         turn_id = digest16(b"turn", seen.identity).hex()
@@ -58,6 +60,8 @@ def apply(state: State, session: SessionRow, run: RunRow, seen: Observation) -> 
         state.changed(turn)
     if seen.at_us < run.started_us:
         run.started_us = seen.at_us
+    if run.sealed:
+        return  # what another source tells late changes nothing about how it ended
     if seen.kind == EventKind.PROMPT:
         _prompt(state, turn, seen)
         if not seen.queued:
@@ -68,7 +72,8 @@ def apply(state: State, session: SessionRow, run: RunRow, seen: Observation) -> 
     elif seen.kind in ENDING:
         _end(state, run, turn, seen)
     elif seen.kind == EventKind.ANSWER:
-        Run.objects.filter(key=run.key).update(answer=seen.answer)
+        if seen.answer:  # of several in one batch only the last one is told
+            Run.objects.filter(key=run.key).update(answer=seen.answer)
     elif seen.kind in WORK and _reopens(state, session, run, seen):
         run.status, run.ended_us, turn.ended_us = RunStatus.RUNNING, None, None
         state.changed(turn)
@@ -112,7 +117,8 @@ def _prompt(state: State, turn: TurnRow, seen: Observation) -> None:
 
 def _end(state: State, run: RunRow, turn: TurnRow, seen: Observation) -> None:
     ended_before = run.status in (RunStatus.COMPLETED, RunStatus.FAILED)
-    if ended_before and run.ended_us is not None and run.ended_us > seen.at_us:
+    earlier = ended_before and run.ended_us is not None and run.ended_us > seen.at_us
+    if earlier and seen.run_key is None:
         return
     if seen.interrupted:
         run.status = RunStatus.INTERRUPTED
@@ -127,7 +133,7 @@ def _end(state: State, run: RunRow, turn: TurnRow, seen: Observation) -> None:
 
 
 def _reopens(state: State, session: SessionRow, run: RunRow, seen: Observation) -> bool:
-    if run.status == RunStatus.RUNNING or not is_newest(state, session, run):
+    if run.ledger or run.status == RunStatus.RUNNING or not is_newest(state, session, run):
         return False
     if run.ended_us is not None and seen.at_us <= run.ended_us:
         return False
