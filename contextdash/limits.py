@@ -36,6 +36,12 @@ REASON_CHARS = 2000
 PLACE_CHARS = 500
 """A folder or remote that sessions are grouped by; indexed, and PostgreSQL's index entries end at 2.7 kB."""
 
+FILE_PATH_CHARS = 500
+"""Of a longer path of a file that a tool touched the end is kept; indexed."""
+
+FILES_OF_CALL = 200
+"""The most files that one tool call is counted for."""
+
 HOST_CHARS = 120
 """A machine's name, indexed together with a folder."""
 

@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.utils.text import Truncator
 
 from contextdash.adminkit import Corrections, ReadOnly, head, moment, words
-from sessions_app import admin_ledger, admin_usage, vocabulary
+from sessions_app import admin_claims, admin_ledger, admin_usage, vocabulary
 from sessions_app.models import (
     AgentMessage,
     Decision,
@@ -25,6 +25,7 @@ from sessions_app.models import (
     SpoolReport,
     Tombstone,
     ToolCall,
+    TouchedFile,
     Turn,
     Workspace,
 )
@@ -36,7 +37,7 @@ from sessions_app.services.plans import change_plan
 from sessions_app.services.projects import change_project
 from sessions_app.services.sessions import change_session
 
-__all__ = ["admin_ledger", "admin_usage"]
+__all__ = ["admin_claims", "admin_ledger", "admin_usage"]
 
 SHOWN_CHARS = 64 * 1024
 
@@ -155,6 +156,14 @@ class ToolCallAdmin(ReadOnly):
     list_display = ("key", "session_id", "name", "state", "summary", moment("started_us"), "duration_us")
     list_filter = (words("state", vocabulary.CallState),)
     search_fields = ("=session__id", "=call_id")
+    ordering = ("-key",)
+
+
+@admin.register(TouchedFile)
+class TouchedFileAdmin(ReadOnly):
+    list_display = ("key", "session_id", "action", "path", "call_id")
+    list_filter = (words("action", vocabulary.FileAction),)
+    search_fields = ("=session__id", "=path")
     ordering = ("-key",)
 
 

@@ -93,6 +93,15 @@ class RecoveryMode(TextChoices):
     NEVER_AUTO_RETRY = "never_auto_retry"
 
 
+class FileAction(TextChoices):
+    """What a tool call did to a file."""
+
+    READ = "read"
+    WRITE = "write"
+    EDIT = "edit"
+    DELETE = "delete"
+
+
 class MessageRole(TextChoices):
     REQUEST = "request"
     RESPONSE = "response"

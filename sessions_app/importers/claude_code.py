@@ -19,7 +19,7 @@ from sessions_app.importers.claude_records import (
     without_images,
 )
 from sessions_app.importers.counting import LISTED, count, listed, remember
-from sessions_app.importers.gathering import Gatherer, IterationSeen, Whose, shown, whose
+from sessions_app.importers.gathering import Gatherer, IterationSeen, Whose, shown, touched, whose
 from sessions_app.ingest import reading
 from sessions_app.ingest.reading import Body, mapping, text
 from sessions_app.vocabulary import EventKind
@@ -331,6 +331,7 @@ class Reader:
             turn_id=self._turn(who),
             tool=name,
             summary=shown(reading.summary(block.get("input"))),
+            files=touched(name, block.get("input")),
             input_size=reading.size(body, "tool_input"),
             cwd=text(record, "cwd"),
         )

@@ -10,7 +10,7 @@ from contextdash.cleaning import one_line
 from contextdash.clock import parse_us
 from contextdash.ids import child_session_id, digest16
 from sessions_app.importers.counting import count, listed
-from sessions_app.importers.gathering import Gatherer, IterationSeen, Whose, joined, shown, whose
+from sessions_app.importers.gathering import Gatherer, IterationSeen, Whose, joined, shown, touched, whose
 from sessions_app.ingest import reading
 from sessions_app.ingest.reading import mapping, text
 from sessions_app.pricing import Usage
@@ -201,6 +201,7 @@ class Reader:
             "call_id": call_id,
             "tool": name,
             "summary": shown(reading.summary(asked)),
+            "files": touched(name, asked),
             "input_size": reading.size(body, "tool_input"),
         }
         self._observe(f"call {call_id}", sort, EventKind.TOOL_START, at_us, body, **told)

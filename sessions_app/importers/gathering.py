@@ -9,6 +9,7 @@ from contextdash.cleaning import clean, cut_and_tell
 from contextdash.ids import child_session_id, digest16, session_id
 from contextdash.limits import HOOK_TEXT_BYTES, NAME_CHARS
 from contextdash.redaction import mask
+from sessions_app.ingest.files import FileSeen, files_of
 from sessions_app.ingest.observation import Delivery, Observation
 from sessions_app.ingest.observing import masked_payload
 from sessions_app.ingest.reading import encode
@@ -142,6 +143,11 @@ class Gatherer:
         known = self.gathered.iterations.setdefault(seen.identity, seen)
         if known is not seen:
             known.merge(seen)
+
+
+def touched(tool: str, given: Any) -> tuple[FileSeen, ...]:
+    """The files of a call, their names as they are stored."""
+    return tuple(FileSeen(shown(one.path), one.action) for one in files_of(tool, given))
 
 
 def shown(text: str) -> str:

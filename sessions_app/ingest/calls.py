@@ -33,6 +33,8 @@ def apply(
             call.state = CallState.INTERRUPTED
     elif run is not None and call.run_id != run.key and _names_run(state, call, seen):
         _move(state, call, run)
+    if seen.files and (seen.kind == EventKind.TOOL_START or call.call_event_id is None):
+        state.touch(call, seen.files)
     if seen.kind == EventKind.TOOL_START:
         _called(call, seen, event_key)
     else:

@@ -3,6 +3,7 @@
 from contextdash.cleaning import one_line
 from contextdash.ids import child_session_id
 from sessions_app.ingest import reading
+from sessions_app.ingest.files import files_of
 from sessions_app.ingest.observation import Observation, PlanSeen
 from sessions_app.ingest.reading import Body, Ids, Known, mapping, text, told
 from sessions_app.vocabulary import EventKind, PlanStatus
@@ -136,6 +137,7 @@ def _permission(seen: Observation, body: Body) -> None:
 def _tool(seen: Observation, body: Body) -> None:
     seen.tool = text(body, "tool_name", 200)
     seen.summary = reading.summary(body.get("tool_input"))
+    seen.files = files_of(seen.tool, body.get("tool_input"))
     seen.input_size = reading.size(body, "tool_input")
 
 

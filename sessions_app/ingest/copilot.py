@@ -9,6 +9,7 @@ from typing import Any
 from contextdash.clock import now_us, parse_us
 from contextdash.ids import digest16
 from sessions_app.ingest import claude_code, reading
+from sessions_app.ingest.files import files_of
 from sessions_app.ingest.observation import Observation
 from sessions_app.ingest.reading import Body, Ids, Known, mapping, text, told
 from sessions_app.vocabulary import EventKind
@@ -86,6 +87,7 @@ def _tool(seen: Observation, body: Body) -> None:
     arguments = _object(body.get("toolArgs"))
     seen.tool = text(body, "toolName", 200)
     seen.summary = reading.summary(arguments)
+    seen.files = files_of(seen.tool, arguments)
     # The same call is told once as an object and once as its text, so the size is of the object.
     seen.input_size = len(reading.encode(arguments)) if arguments is not None else 0
     if seen.kind == EventKind.PERMISSION:

@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 from sessions_app.ingest import reading
+from sessions_app.ingest.files import files_of
 from sessions_app.ingest.observation import Observation
 from sessions_app.ingest.reading import Body, Ids, Known, text, told
 from sessions_app.vocabulary import EventKind
@@ -93,7 +94,9 @@ def _stop(seen: Observation, body: Body) -> None:
 
 def _tool(seen: Observation, body: Body) -> None:
     seen.tool = text(body, "tool_name", 200)
-    seen.summary = reading.summary(_object(body.get("tool_input")))
+    asked = _object(body.get("tool_input"))
+    seen.summary = reading.summary(asked)
+    seen.files = files_of(seen.tool, asked)
     seen.input_size = reading.size(body, "tool_input")
     seen.output_size = reading.size(body, "tool_output")
     # Named either way, by event and version; milliseconds both.

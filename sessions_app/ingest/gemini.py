@@ -8,6 +8,7 @@ from typing import Any
 from contextdash.cleaning import one_line
 from contextdash.clock import parse_us
 from sessions_app.ingest import reading
+from sessions_app.ingest.files import files_of
 from sessions_app.ingest.observation import Observation, PlanSeen
 from sessions_app.ingest.reading import Body, Ids, Known, mapping, text, told
 from sessions_app.vocabulary import EventKind
@@ -71,6 +72,7 @@ def _permission(seen: Observation, body: Body) -> None:
 def _tool(seen: Observation, body: Body) -> None:
     seen.tool = text(body, "tool_name", 200)
     seen.summary = reading.summary(body.get("tool_input"))
+    seen.files = files_of(seen.tool, body.get("tool_input"))
     seen.input_size = reading.size(body, "tool_input")
     if seen.name == "AfterTool":
         seen.output_size = reading.size(body, "tool_response")

@@ -8,6 +8,7 @@ from typing import Any
 
 from contextdash.clock import parse_us
 from sessions_app.ingest import reading
+from sessions_app.ingest.files import files_of
 from sessions_app.ingest.observation import Observation
 from sessions_app.ingest.reading import Body, Ids, mapping, text
 from sessions_app.vocabulary import EventKind
@@ -131,6 +132,7 @@ def _tool(seen: Observation, body: Body) -> None:
 def _call(seen: Observation, tool: str, arguments: Any) -> None:
     seen.tool = "failed call" if tool == "invalid" else tool
     seen.summary = reading.summary(arguments)
+    seen.files = files_of(seen.tool, arguments)
     seen.input_size = len(reading.encode(arguments)) if arguments is not None else 0
 
 

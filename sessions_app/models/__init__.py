@@ -8,6 +8,7 @@ from sessions_app.models.claims import (
 )
 from sessions_app.models.epochs import WorkspaceEpoch, WorkspaceHead, WorkspaceVersion
 from sessions_app.models.event import Event, Purge, SessionEvent
+from sessions_app.models.file import TouchedFile
 from sessions_app.models.hook import HookBucket, HookEvent, Quarantined, SpoolReport
 from sessions_app.models.label import SessionLabel
 from sessions_app.models.ledger import ToolJournalEntry, ToolOperation
@@ -50,6 +51,7 @@ __all__ = [
     "ToolCall",
     "ToolJournalEntry",
     "ToolOperation",
+    "TouchedFile",
     "Turn",
     "UsageBucket",
     "Workspace",

@@ -1,0 +1,81 @@
+"""Where in a stored event a call's input and output stand, in the shape of every client."""
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sessions_app.models import Event
+
+type Body = Mapping[str, Any]
+
+INPUT_KEYS = ("tool_input", "toolArgs", "input", "arguments", "args")
+OUTPUT_KEYS = ("tool_response", "tool_output", "toolResult", "output", "result", "response")
+
+
+def payload_of(event: Event) -> Any:
+    """The body of an event; None where it cannot be read."""
+    try:
+        return json.loads(zlib.decompress(bytes(event.payload)))
+    except (zlib.error, ValueError, RecursionError):
+        return None
+
+
+def body_of(event: Event | None) -> Body:
+    body = payload_of(event) if event is not None else None
+    return body if isinstance(body, dict) else {}
+
+
+def input_of(body: Body) -> Any:
+    """What a call was given; None where the event does not tell."""
+    if _is_opencode(body):
+        part = _part(body)
+        if part:
+            return _mapping(part, "state").get("input")
+        return _mapping(body, "input").get("args", _mapping(body, "output").get("args"))
+    return _read(_first_of(body, INPUT_KEYS))
+
+
+def output_of(body: Body) -> Any:
+    """What a call gave; None where the event does not tell."""
+    if _is_opencode(body):
+        part = _part(body)
+        return _mapping(part, "state").get("output") if part else _mapping(body, "output").get("output")
+    found = _first_of(body, OUTPUT_KEYS)
+    if isinstance(found, dict) and isinstance(found.get("textResultForLlm"), str):
+        return found["textResultForLlm"]
+    return found
+
+
+def error_of(body: Body) -> Any:
+    """What a call failed with."""
+    if _is_opencode(body):
+        return _mapping(_part(body), "state").get("error")
+    return body.get("error")
+
+
+def _is_opencode(body: Body) -> bool:
+    return "callID" in _mapping(body, "input") or bool(_part(body))
+
+
+def _part(body: Body) -> Body:
+    return _mapping(_mapping(_mapping(body, "event"), "properties"), "part")
+
+
+def _mapping(body: Body, key: str) -> Body:
+    value = body.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _first_of(body: Body, names: Sequence[str]) -> Any:
+    return next((body[name] for name in names if name in body), None)
+
+
+def _read(value: Any) -> Any:
+    """Some clients send the arguments as JSON in a text."""
+    if isinstance(value, str) and value.startswith("{"):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
