@@ -49,14 +49,14 @@ def label(call: CallRow) -> str:
     return one_line(f"{call.name} {call.summary}", 300)
 
 
-def _oldest_alike(state: State, session: SessionRow, seen: Observation) -> CallRow | None:
-    """The call that a result without an id answers: of the open ones alike, the one that began first."""
 def _names_run(state: State, call: CallRow, seen: Observation) -> bool:
     """Whether the event knows the call's run better than what is known: a ledger's call stays in its run."""
     owner = state.runs_by_key.get(call.run_id or 0)
     return seen.run_key is not None or (bool(seen.turn_id) and not (owner is not None and owner.ledger))
 
 
+def _oldest_alike(state: State, session: SessionRow, seen: Observation) -> CallRow | None:
+    """The call that a result without an id answers: of the open ones alike, the one that began first."""
     about = (seen.tool, seen.summary, seen.input_size)
     alike = [
         call

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from sessions_app.ingest.files import FileSeen
 from sessions_app.vocabulary import EventKind, Source
 
 
@@ -79,9 +80,9 @@ class Observation:
     at_us: int = 0
     """As far as it can be believed: never after it was received, never long before."""
 
-    turn_id: str = ""
     run_key: int | None = None
     """The run that a ledger's writer appends to: the event belongs there, whatever its turn."""
+    turn_id: str = ""
     prompt: str = ""
     answer: str = ""
     error: str = ""
@@ -97,6 +98,8 @@ class Observation:
     call_id: str = ""
     tool: str = ""
     summary: str = ""
+    files: tuple[FileSeen, ...] = ()
+    """What the call reads or changes, where its input says so."""
     input_size: int = 0
     output_size: int = 0
     duration_us: int | None = None

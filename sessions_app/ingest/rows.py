@@ -322,6 +322,15 @@ class Rows:
     ) -> None:
         self._execute_many(table.insert_sql, [table.values(row) for row in rows])
 
+    def insert_touched(self, rows: list[TouchedRow]) -> None:
+        """What calls did to files, after the calls are stored: these name them by the client's id."""
+        self._execute_many(
+            "INSERT INTO touched_files (session_id, call_id, path, action)"
+            " SELECT session_id, key, %s, %s FROM tool_calls WHERE session_id = %s AND call_id = %s"
+            " ON CONFLICT DO NOTHING",
+            rows,
+        )
+
     def update[R: (SessionRow, TurnRow, RunRow, CallRow)](self, table: Table[R], rows: Collection[R]) -> None:
         """Store what differs from what is stored.
 

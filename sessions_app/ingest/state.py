@@ -14,6 +14,7 @@ from django.db import connection
 from contextdash.clock import from_us
 from contextdash.ids import digest16
 from sessions_app.ingest import places, rows
+from sessions_app.ingest.files import FileSeen
 from sessions_app.ingest.observation import Observation
 from sessions_app.ingest.rows import (
     CallRow,
@@ -46,6 +47,7 @@ class State:
         self.tombstones: set[str] = set()
         self.events: list[EventRow] = []
         self.session_events: list[SessionEventRow] = []
+        self.touched: list[TouchedRow] = []
         self._runs: defaultdict[int, list[RunRow]] = defaultdict(list)
         self._session_calls: defaultdict[int, list[CallRow]] = defaultdict(list)
         self._changed: dict[int, SessionRow | TurnRow | RunRow | CallRow] = {}
@@ -75,9 +77,9 @@ class State:
         self._add_calls(
             self.rows.calls_by_id({(row.key, seen.call_id) for seen, row in touched if seen.call_id})
         )
+        self._add_runs(self.rows.runs_by_key({seen.run_key for seen in batch if seen.run_key is not None}))
         self._load_owners_of_calls()
 
-        self._add_runs(self.rows.runs_by_key({seen.run_key for seen in batch if seen.run_key is not None}))
     def _load_open(self, touched: Iterable[tuple[Observation, SessionRow]], ended: Collection[int]) -> None:
         closing = {row.key for seen, row in touched if seen.kind in CLOSING}
         closing |= {row.key for row in self.sessions.values() if row.parent_id in ended}
@@ -157,6 +159,10 @@ class State:
     def add_call(self, call: CallRow) -> None:
         self._add_calls([call])
         self._new_calls.append(call)
+
+    def touch(self, call: CallRow, files: Iterable[FileSeen]) -> None:
+        """What the call did to files; told again it changes nothing."""
+        self.touched += (TouchedRow(one.path, one.action, call.session_id, call.call_id) for one in files)
 
     def create_session(self, seen: Observation, session_id: str, **values: Any) -> SessionRow:
         """A session at its first sight; a place and project are found or made for it."""
@@ -258,6 +264,7 @@ class State:
         self.rows.insert(rows.EVENTS, self.events)
         self.rows.insert(rows.SESSION_EVENTS, self.session_events)
         self.rows.insert(rows.CALLS, self._new_calls)
+        self.rows.insert_touched(self.touched)
         self.rows.update(
             rows.CALLS, [row for row in changed if isinstance(row, CallRow) and row.key is not None]
         )
