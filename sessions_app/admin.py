@@ -29,7 +29,7 @@ from sessions_app.models import (
     Turn,
     Workspace,
 )
-from sessions_app.queries.calls import payload_of
+from sessions_app.queries.payloads import payload_of
 from sessions_app.services.decisions import change_decision
 from sessions_app.services.messages import change_message
 from sessions_app.services.mistakes import change_mistake

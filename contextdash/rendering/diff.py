@@ -60,14 +60,17 @@ def unified_diff(text: str) -> SafeString:
 
 def _rows(lines: list[str]) -> Iterator[tuple[str, str]]:
     place = _Place()
-    for line in lines:
+    for index, line in enumerate(lines):
         if not place.inside:
             hunk = _HUNK.match(line)
             if hunk:
                 place = _Place(int(hunk[1]), int(hunk[3]), int(hunk[2] or 1), int(hunk[4] or 1))
                 yield "row", _row("hunk", "", "", hunk[5])
                 continue
-            if line.startswith(_HEADERS) or line.startswith("--- "):
+            # A removed line that begins with two dashes looks the same, but no name of a file follows it.
+            follows = lines[index + 1] if index + 1 < len(lines) else ""
+            heads = line.startswith("--- ") and follows.startswith("+++ ")
+            if line.startswith(_HEADERS) or heads:
                 continue
             if line.startswith("+++ "):
                 yield "file", line[4:].split("\t")[0].removeprefix("b/")

@@ -1,10 +1,8 @@
 """One tool call as people read it: its input and output out of the ledger, each part in its own form."""
 
 import json
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import unified_diff
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -12,21 +10,24 @@ from contextdash.cleaning import cut_bytes
 from contextdash.errors import NotFound
 from contextdash.limits import KIB
 from sessions_app.models import Event, Session, ToolCall
+from sessions_app.queries.changes import diff_of, patch_of, path_of
 from sessions_app.queries.kept import erased_words, erasure_of
+from sessions_app.queries.payloads import body_of, error_of, input_of, output_of, payload_of
 from sessions_app.queries.session import Family
 
 PART_BYTES = 64 * KIB
 """How much of one input or output a page shows; "show all" fetches the rest of that one part."""
 
-INPUT_KEYS = ("tool_input", "input", "arguments", "args")
-OUTPUT_KEYS = ("tool_response", "tool_output", "output", "result", "response")
 SHELLS = {"bash", "shell", "run_shell_command", "exec_command", "local_shell", "powershell"}
 WRITERS = {
-    *("edit", "multiedit", "write", "notebookedit"),
-    *("replace", "write_file", "str_replace", "apply_patch"),
+    *("edit", "multiedit", "write", "notebookedit", "edit_notebook", "edit_file", "str_replace_editor"),
+    *("replace", "write_file", "create", "create_file", "str_replace", "search_replace"),
+    *("apply_patch", "patch"),
 }
-READERS = {"read", "read_file", "notebookread"}
+READERS = {"read", "read_file", "notebookread", "view", "read_text_file"}
 DELEGATES = {"agent", "task", "spawn_agent"}
+
+_CONTENT = ("content", "contents", "file_text", "new_source")
 
 type Body = Mapping[str, Any]
 
@@ -100,14 +101,6 @@ def call_part(family: Family, key: int, slug: str) -> Part:
     raise NotFound("There is no such part of this call; its events may have been purged.")
 
 
-def payload_of(event: Event) -> Any:
-    """The body of an event; None where it cannot be read."""
-    try:
-        return json.loads(zlib.decompress(bytes(event.payload)))
-    except (zlib.error, ValueError, RecursionError):
-        return None
-
-
 def event_of(session: Session, ordinal: int) -> Event:
     """One entry of a session's ledger.
 
@@ -142,37 +135,30 @@ def _call_and_events(family: Family, key: int) -> tuple[ToolCall, dict[int, Even
 
 
 def _parts(call: ToolCall, events: Mapping[int, Event]) -> tuple[list[Part], str]:
-    before = _body(events.get(call.call_event_id or 0))
-    after = _body(events.get(call.result_event_id or 0))
-    given = _first_of(before, INPUT_KEYS)
+    before = body_of(events.get(call.call_event_id or 0))
+    after = body_of(events.get(call.result_event_id or 0))
+    given = input_of(before)
     if given is None:
-        given = _first_of(after, INPUT_KEYS)
-    got = _first_of(after, OUTPUT_KEYS)
-    error = after.get("error")
+        given = input_of(after)
+    got = output_of(after)
+    error = error_of(after)
     if error is None and call.state == "denied":
         error = after.get("reason")
     out = _output_parts(call.name, given, got)
     # What was read says itself where it came from.
-    told = bool(out) and call.name.lower() in READERS
+    told = bool(out) and tool_word(call.name) in READERS
     parts = out if told else _input_parts(call.name, given, got) + out
     return parts, error if isinstance(error, str) else ("" if error is None else _pretty(error))
-
-
-def _body(event: Event | None) -> Body:
-    body = payload_of(event) if event is not None else None
-    return body if isinstance(body, dict) else {}
-
-
-def _first_of(body: Body, names: Sequence[str]) -> Any:
-    return next((body[name] for name in names if name in body), None)
 
 
 def _input_parts(name: str, given: Any, got: Any) -> list[Part]:
     if given is None:
         return []
+    tool = tool_word(name)
+    if tool in SHELLS | WRITERS and patch_of(given):
+        return [_part("change", "Patch", "diff", diff_of(given, got))]
     if not isinstance(given, dict):
         return [_free("input", "Input", given)]
-    tool = name.lower()
     if tool in SHELLS:
         command = given.get("command", given.get("cmd"))
         if isinstance(command, list):
@@ -191,7 +177,7 @@ def _input_parts(name: str, given: Any, got: Any) -> list[Part]:
 def _output_parts(name: str, given: Any, got: Any) -> list[Part]:
     if got is None:
         return []
-    tool = name.lower()
+    tool = tool_word(name)
     if isinstance(got, dict):
         if "stdout" in got or "stderr" in got:
             return _streams(got)
@@ -199,13 +185,13 @@ def _output_parts(name: str, given: Any, got: Any) -> list[Part]:
         if tool in READERS and isinstance(file, dict) and isinstance(file.get("content"), str):
             path = file.get("filePath")
             return [_part("output", str(path), "code", file["content"], _language(path))]
-        if tool in WRITERS and _change(given if isinstance(given, dict) else {}, got) is not None:
+        if tool in WRITERS and _change(given, got) is not None:
             return []  # the diff has told it
         texts = _texts(got.get("content"))
         if texts:
             return [_part("output", "Answer", "markdown" if tool in DELEGATES else "terminal", texts)]
     if tool in READERS and isinstance(got, str) and isinstance(given, dict):
-        path = given.get("file_path", given.get("path"))
+        path = path_of(given, {})
         return [_part("output", str(path), "code", got, _language(path))]
     return [_free("output", "Output", got)]
 
@@ -219,53 +205,18 @@ def _streams(got: Body) -> list[Part]:
     return parts or [_part("stdout", "Output", "terminal", "")]
 
 
-def _change(given: Body, got: Any) -> Part | None:
-    """What an edit changed, as a unified diff: the client's own hunks, else made of old and new text."""
+def _change(given: Any, got: Any) -> Part | None:
+    """What an edit changed: as a diff, or the whole of a file that was written."""
+    asked = given if isinstance(given, dict) else {}
     answer = got if isinstance(got, dict) else {}
-    path = str(answer.get("filePath") or given.get("file_path") or given.get("path") or "")
-    hunks = answer.get("structuredPatch")
-    if isinstance(hunks, list) and hunks:
-        return _part("change", path, "diff", _from_hunks(path, hunks))
-    patch = given.get("patch", given.get("input"))
-    if isinstance(patch, str) and patch:
-        return _part("change", path, "diff", patch)
-    edits = given.get("edits")
-    pairs = edits if isinstance(edits, list) else [given]
-    made = "".join(_diff(path, pair) for pair in pairs if isinstance(pair, dict))
+    path = path_of(asked, answer)
+    made = diff_of(given, got)
     if made:
         return _part("change", path, "diff", made)
-    content = given.get("content", answer.get("content"))
-    if isinstance(content, str):
-        return _part("change", path, "code", content, _language(path))
-    return None
-
-
-def _from_hunks(path: str, hunks: Sequence[Any]) -> str:
-    lines = [f"--- {path}", f"+++ {path}"]
-    for hunk in hunks:
-        if not isinstance(hunk, dict) or not isinstance(hunk.get("lines"), list):
-            continue
-        old = f"-{_whole(hunk.get('oldStart'))},{_whole(hunk.get('oldLines'))}"
-        new = f"+{_whole(hunk.get('newStart'))},{_whole(hunk.get('newLines'))}"
-        lines.append(f"@@ {old} {new} @@")
-        lines += [str(line) for line in hunk["lines"]]
-    return "\n".join(lines) + "\n"
-
-
-def _whole(value: Any) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def _diff(path: str, pair: Body) -> str:
-    old, new = pair.get("old_string"), pair.get("new_string")
-    if not isinstance(old, str) or not isinstance(new, str):
-        return ""
-    # Two megabytes of changed lines would keep difflib busy for minutes.
-    if len(old) + len(new) > 4 * PART_BYTES:
-        lines = [f"-{line}" for line in old.splitlines()] + [f"+{line}" for line in new.splitlines()]
-        return "\n".join([f"--- {path}", f"+++ {path}", *lines]) + "\n"
-    made = unified_diff(old.splitlines(), new.splitlines(), path, path, lineterm="")
-    return "".join(f"{line}\n" for line in made)
+    content = next(
+        (body[key] for body in (asked, answer) for key in _CONTENT if isinstance(body.get(key), str)), None
+    )
+    return None if content is None else _part("change", path, "code", content, _language(path))
 
 
 def _texts(content: Any) -> str:
@@ -273,6 +224,11 @@ def _texts(content: Any) -> str:
     blocks = content if isinstance(content, list) else []
     found = [block.get("text") for block in blocks if isinstance(block, dict)]
     return "\n\n".join(text for text in found if isinstance(text, str))
+
+
+def tool_word(name: str) -> str:
+    """A tool's name without the server that offers it."""
+    return name.rpartition("__")[2].lower()
 
 
 def _free(slug: str, title: str, value: Any) -> Part:
