@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from contextdash.adminkit import ReadOnly, head, moment
 from contextdash.viewkit import actor_of
-from sessions_app.models import ImportSource, Iteration, PriceOverride, UsageBucket
+from sessions_app.models import CodeCount, ImportSource, Iteration, PriceOverride, UsageBucket
 from sessions_app.services import prices
 
 
@@ -25,6 +25,12 @@ class IterationAdmin(ReadOnly):
 class UsageBucketAdmin(ReadOnly):
     list_display = (moment("start_us"), "client", "agent", "model", "requests", "unpriced", "cost_micro")
     search_fields = ("=model", "=agent", "=client")
+
+
+@admin.register(CodeCount)
+class CodeCountAdmin(ReadOnly):
+    list_display = (moment("start_us"), "session_id", "starts", "commits", "lines_added", "lines_removed")
+    search_fields = ("=session__id",)
 
 
 @admin.register(ImportSource)

@@ -32,6 +32,7 @@ class EventKind(TextChoices):
     SESSION_START = "session_start"
     SESSION_END = "session_end"
     PROMPT = "prompt"
+    MODEL_CALL = "model_call"  # telemetry of one: its tokens are an Iteration
     ANSWER = "answer"  # a text of the agent within a turn; the newest is the turn's answer
     TURN_END = "turn_end"
     TURN_FAILED = "turn_failed"

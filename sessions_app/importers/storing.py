@@ -148,6 +148,9 @@ class _Row:
     web_searches: int = 0
     cost_micro: int | None = None
     priced_by: str = ""
+    told_micro: int | None = None
+    duration_us: int | None = None
+    purpose: str = ""
 
 
 _COLUMNS = tuple(column.name for column in fields(_Row))

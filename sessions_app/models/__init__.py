@@ -18,11 +18,12 @@ from sessions_app.models.seen import SeenMark
 from sessions_app.models.session import Session, SessionState, Tombstone
 from sessions_app.models.tool import ToolCall
 from sessions_app.models.turn import Run, Turn
-from sessions_app.models.usage import ImportSource, Iteration, PriceOverride, UsageBucket
+from sessions_app.models.usage import CodeCount, ImportSource, Iteration, PriceOverride, UsageBucket
 
 __all__ = [
     "AgentMessage",
     "Capability",
+    "CodeCount",
     "ContinuationClaim",
     "Decision",
     "Event",

@@ -52,6 +52,14 @@ class Iteration(models.Model):
     assumed = models.CharField(
         max_length=100, blank=True, default="", help_text="What the price takes for granted."
     )
+    # What only telemetry tells.
+    told_micro = models.BigIntegerField(
+        null=True, blank=True, help_text="Micro-dollars as the client reckons them."
+    )
+    duration_us = models.BigIntegerField(null=True, blank=True, help_text="As the client measured it.")
+    purpose = models.CharField(
+        max_length=60, blank=True, default="", help_text="What the client made the call for: sdk, compact."
+    )
 
     class Meta:
         db_table = "iterations"
@@ -101,6 +109,34 @@ class UsageBucket(models.Model):
 
     def __str__(self) -> str:
         return f"{self.model} {self.start_us}"
+
+
+class CodeCount(models.Model):
+    """What telemetry counted in a session within a quarter of an hour (UTC)."""
+
+    session = models.ForeignKey(
+        Session, on_delete=models.DB_CASCADE, related_name="code_counts", db_index=False
+    )
+    start_us = models.BigIntegerField()
+    starts = models.BigIntegerField(default=0, help_text="How often the client began or resumed it.")
+    commits = models.BigIntegerField(default=0)
+    pull_requests = models.BigIntegerField(default=0)
+    lines_added = models.BigIntegerField(default=0)
+    lines_removed = models.BigIntegerField(default=0)
+
+    class Meta:
+        db_table = "code_counts"
+        ordering = ["-start_us", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["session", "start_us"], name="one_code_count_per_quarter")
+        ]
+        indexes = [
+            # The sums of days.
+            models.Index(fields=["start_us"], name="code_counts_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.commits} commits, +{self.lines_added} -{self.lines_removed}"
 
 
 class PriceOverride(models.Model):
