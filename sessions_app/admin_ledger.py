@@ -4,7 +4,14 @@ from django.contrib import admin
 
 from contextdash.adminkit import ReadOnly, moment, words
 from sessions_app import vocabulary
-from sessions_app.models import ToolJournalEntry, ToolOperation
+from sessions_app.models import LedgerCall, ToolJournalEntry, ToolOperation
+
+
+@admin.register(LedgerCall)
+class LedgerCallAdmin(ReadOnly):
+    list_display = ("key", "run_id", "provider_call_id", "name", "operation_id", "provider_executed")
+    search_fields = ("=provider_call_id", "=operation_id", "=run__invocation_id")
+    ordering = ("-key",)
 
 
 @admin.register(ToolOperation)

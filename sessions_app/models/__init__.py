@@ -11,7 +11,7 @@ from sessions_app.models.event import Event, Purge, SessionEvent
 from sessions_app.models.file import TouchedFile
 from sessions_app.models.hook import HookBucket, HookEvent, Quarantined, SpoolReport
 from sessions_app.models.label import SessionLabel
-from sessions_app.models.ledger import ToolJournalEntry, ToolOperation
+from sessions_app.models.ledger import LedgerCall, ToolJournalEntry, ToolOperation
 from sessions_app.models.memory import AgentMessage, Decision, Mistake, Plan
 from sessions_app.models.place import Project, Workspace
 from sessions_app.models.seen import SeenMark
@@ -32,6 +32,7 @@ __all__ = [
     "ImportSource",
     "Iteration",
     "Mistake",
+    "LedgerCall",
     "PartialSegment",
     "PartialSnapshot",
     "Plan",

@@ -9,6 +9,34 @@ from sessions_app.models.turn import Run
 from sessions_app.vocabulary import OperationState
 
 
+class LedgerCall(models.Model):
+    """What a run's ledger itself has told of a call, whatever other sources have: so that it is told once.
+
+    Events are named by the ids that their writer gave them.
+    """
+
+    key = models.BigAutoField(primary_key=True)
+    run = models.ForeignKey(Run, on_delete=models.DB_CASCADE, related_name="ledger_calls", db_index=False)
+    provider_call_id = models.CharField(max_length=NAME_CHARS)
+    call = models.ForeignKey(ToolCall, on_delete=models.DB_CASCADE, related_name="+")
+    name = models.CharField(max_length=NAME_CHARS)
+    operation_id = models.CharField(max_length=NAME_CHARS, blank=True, default="", help_text="As announced.")
+    args_hash = models.CharField(max_length=100, help_text="Computed from what was sent.")
+    call_event = models.CharField(max_length=NAME_CHARS)
+    result_event = models.CharField(max_length=NAME_CHARS, blank=True, default="")
+    provider_executed = models.BooleanField(default=False)
+
+    class Meta:
+        db_table = "ledger_calls"
+        ordering = ["run", "key"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "provider_call_id"], name="one_ledger_call_per_id"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.provider_call_id}"
+
+
 class ToolOperation(models.Model):
     """The boundary around one tool call: dispatched, answered, perhaps recovered.
 
