@@ -26,6 +26,8 @@ class Usage(NamedTuple):
     cache_write_5m: int = 0
     cache_write_1h: int = 0
     web_searches: int = 0
+    tool: int = 0
+    """What the provider's own tools put into the prompt; told apart from it, and priced like it."""
 
 
 class Price(NamedTuple):
@@ -55,7 +57,7 @@ class PriceBook:
         rates = _rates(model=model, provider=provider, at_us=day, speed=speed)
         if rates is None:
             return UNKNOWN
-        total = usage.input + usage.cache_read + usage.cache_write_5m + usage.cache_write_1h
+        total = usage.input + usage.tool + usage.cache_read + usage.cache_write_5m + usage.cache_write_1h
         if rates.below is None or total < rates.below:
             pico = sum(number * rate for number, rate in zip(usage, rates.each, strict=True))
             return Price(_whole(Decimal(pico) / 1_000_000), rates.by)
@@ -66,7 +68,7 @@ class PriceBook:
 def _own_micro(own: PriceOverride, usage: Usage) -> int:
     # Dollars for a million tokens are micro-dollars for one.
     total = (
-        usage.input * own.input_price
+        (usage.input + usage.tool) * own.input_price
         + usage.output * own.output_price
         + usage.cache_read * own.cache_read_price
         + usage.cache_write_5m * own.cache_write_5m_price
@@ -118,7 +120,7 @@ def _library_price(
 
     written = usage.cache_write_5m + usage.cache_write_1h
     asked = genai_prices.Usage(
-        input_tokens=usage.input + usage.cache_read + written,
+        input_tokens=usage.input + usage.tool + usage.cache_read + written,
         output_tokens=usage.output,
         cache_read_tokens=usage.cache_read,
         cache_write_tokens=written,

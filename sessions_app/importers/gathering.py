@@ -39,25 +39,33 @@ class IterationSeen:
     call_ids: list[str] = field(default_factory=list)
     usage: Usage | None = None
     assumed: str = ""
+    whole: bool = False
+    """The record tells the call as it is now: it takes the place of what was known, text for text."""
 
     def merge(self, other: "IterationSeen") -> None:
         """Take in another record of the same call: the usage with the most output holds, texts add up."""
         self.at_us, self.ended_us = min(self.at_us, other.at_us), max(self.ended_us, other.ended_us)
-        if other.usage is not None and (self.usage is None or other.usage.output > self.usage.output):
+        if other.usage is not None and (
+            other.whole or self.usage is None or other.usage.output > self.usage.output
+        ):
             self.usage, self.assumed = other.usage, other.assumed
             self.model, self.speed = other.model or self.model, other.speed or self.speed
         self.stop_reason = other.stop_reason or self.stop_reason
         self.request_id = self.request_id or other.request_id
-        self.thinking = joined(self.thinking, other.thinking)
-        self.prose = joined(self.prose, other.prose)
+        self.thinking = joined(self.thinking, other.thinking, whole=other.whole)
+        self.prose = joined(self.prose, other.prose, whole=other.whole)
+        self.whole = self.whole or other.whole
         self.call_ids += [one for one in other.call_ids if one not in self.call_ids]
 
 
-def joined(known: str, more: str) -> str:
-    """Both texts; a text that is there already, or the beginning of the other, is not said twice."""
-    if not more or more in known:
+def joined(known: str, more: str, *, whole: bool = False) -> str:
+    """Both texts; a text that is there already, or the beginning of the other, is not said twice.
+
+    ``whole``: the second is all that there is to say.
+    """
+    if not more or (more in known and not whole):
         return known
-    return more if more.startswith(known) else f"{known}\n\n{more}"
+    return more if whole or more.startswith(known) else f"{known}\n\n{more}"
 
 
 @dataclass(slots=True)

@@ -146,6 +146,7 @@ class _Row:
     cache_write_5m_tokens: int | None = None
     cache_write_1h_tokens: int | None = None
     web_searches: int = 0
+    tool_tokens: int = 0
     cost_micro: int | None = None
     priced_by: str = ""
     told_micro: int | None = None
@@ -196,7 +197,7 @@ def _set_usage(row: Iteration | _Row, one: IterationSeen) -> None:
     numbers = one.usage[: len(TOKENS)]
     for name, number in zip(TOKENS, numbers, strict=True):
         setattr(row, name, number)
-    row.web_searches = one.usage.web_searches
+    row.web_searches, row.tool_tokens = one.usage.web_searches, one.usage.tool
 
 
 def _price(row: Iteration | _Row, book: PriceBook) -> None:
@@ -208,14 +209,19 @@ def _price(row: Iteration | _Row, book: PriceBook) -> None:
 def _merge(row: Iteration, one: IterationSeen, book: PriceBook, ledger: Ledger) -> None:
     """Another record of a known call: from a later part, a later import, or a copy in another file."""
     before = Iteration.objects.get(key=row.key)
-    more = one.usage is not None and (row.output_tokens is None or one.usage.output > row.output_tokens)
+    more = one.usage is not None and (
+        row.output_tokens is None
+        or one.usage.output > row.output_tokens
+        or (one.whole and one.usage != usage_of(row))
+    )
     if more:
         _set_usage(row, one)
         row.assumed = one.assumed
         row.model, row.speed = one.model or row.model, one.speed or row.speed
     if Session.objects.filter(key=row.session_id, id=one.session_id).exists():
         row.at_us, row.ended_us = min(row.at_us, one.at_us), max(row.ended_us, one.ended_us)
-        row.thinking, row.prose = joined(row.thinking, one.thinking), joined(row.prose, one.prose)
+        row.thinking = joined(row.thinking, one.thinking, whole=one.whole)
+        row.prose = joined(row.prose, one.prose, whole=one.whole)
         row.call_ids = row.call_ids + [call for call in one.call_ids if call not in row.call_ids]
         row.stop_reason = one.stop_reason or row.stop_reason
         row.request_id = row.request_id or one.request_id

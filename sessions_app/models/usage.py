@@ -45,6 +45,9 @@ class Iteration(models.Model):
     cache_write_5m_tokens = models.BigIntegerField(null=True, blank=True)
     cache_write_1h_tokens = models.BigIntegerField(null=True, blank=True)
     web_searches = models.PositiveIntegerField(default=0)
+    tool_tokens = models.BigIntegerField(
+        default=0, db_default=0, help_text="Put into the prompt by the provider's own tools; priced as input."
+    )
     cost_micro = models.BigIntegerField(null=True, blank=True, help_text="Micro-dollars at list price.")
     priced_by = models.CharField(
         max_length=60, blank=True, default="", help_text="Whose prices: library, own."

@@ -53,6 +53,7 @@ class Counted(Protocol):
     cache_write_5m_tokens: int | None
     cache_write_1h_tokens: int | None
     web_searches: int
+    tool_tokens: int
 
 
 class Ledger:
@@ -100,6 +101,7 @@ def usage_of(row: Counted) -> Usage | None:
         row.cache_write_5m_tokens or 0,
         row.cache_write_1h_tokens or 0,
         row.web_searches,
+        row.tool_tokens,
     )
 
 
