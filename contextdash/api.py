@@ -41,6 +41,7 @@ class Problem(Schema):
     error: str = Field(description="A code that stays: invalid, not_found, conflict, stale, busy…")
     detail: str = Field(description="What is wrong and what to do.")
     field: str | None = Field(None, description="The field that is meant.")
+    current: int | None = Field(None, description="What it is at, where another number was expected.")
 
 
 class Api(NinjaAPI):
@@ -92,7 +93,7 @@ def _refused(request: HttpRequest, error: Refused) -> HttpResponse:
         headers["Retry-After"] = RETRY_AFTER_SECONDS
     elif isinstance(error, Unauthenticated):
         headers["WWW-Authenticate"] = "Bearer"
-    return refusal(error.status, error.code, error.detail, error.field, headers)
+    return refusal(error.status, error.code, error.detail, error.field, headers, error.current)
 
 
 @api.exception_handler(ValidationError)

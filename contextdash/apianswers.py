@@ -19,10 +19,17 @@ _UNSAID = {
 
 
 def refusal(
-    status: int, code: str, detail: str, field: str | None = None, headers: dict[str, str] | None = None
+    status: int,
+    code: str,
+    detail: str,
+    field: str | None = None,
+    headers: dict[str, str] | None = None,
+    current: int | None = None,
 ) -> HttpResponse:
-    """``{"error": code, "detail": what to do, "field": name?}``"""
-    body = {"error": code, "detail": detail, **({"field": field} if field else {})}
+    """``{"error": code, "detail": what to do, "field": name?, "current": number?}``"""
+    body: dict[str, object] = {"error": code, "detail": detail, **({"field": field} if field else {})}
+    if current is not None:
+        body["current"] = current
     return HttpResponse(json.dumps(body), status=status, content_type="application/json", headers=headers)
 
 

@@ -36,8 +36,8 @@ def decode_json(raw: bytes) -> Any:
     Raises:
         Malformed: not UTF-8, not JSON (the detail names the byte), or nested deeper than JSON_DEPTH.
     """
-    # Before any decoder: they recurse in C, and a small thread stack ends before their own limit.
-    if not _shallow(raw):
+    # A small thread stack ends before the decoders' own limit.
+    if not shallow(raw):
         raise Malformed(f"The JSON is nested deeper than {JSON_DEPTH} levels (JSON_DEPTH).")
     if b"\\u0000" not in raw and _LONG_NUMBER not in raw.translate(_ZEROS):
         try:
@@ -100,8 +100,8 @@ def _too_large(limit: int, name: str) -> TooLarge:
     return TooLarge(f"The body is larger than {limit} bytes ({name}). Send it in parts.")
 
 
-def _shallow(raw: bytes) -> bool:
-    """Whether the nesting cannot exceed JSON_DEPTH."""
+def shallow(raw: bytes) -> bool:
+    """Whether the nesting cannot exceed JSON_DEPTH: ask it before any decoder, which recurses in C."""
     if raw.count(b"[") + raw.count(b"{") <= JSON_DEPTH:
         return True
     brackets = _STRING.sub(b"", raw).translate(_SQUARE, _NOT_BRACKETS)

@@ -10,10 +10,14 @@ class Refused(Exception):  # noqa: N818 - the name says what happened
     status = 400
     code = "refused"
 
-    def __init__(self, detail: str, *, field: str | None = None, code: str | None = None) -> None:
+    def __init__(
+        self, detail: str, *, field: str | None = None, code: str | None = None, current: int | None = None
+    ) -> None:
         super().__init__(detail)
         self.detail = detail
         self.field = field
+        self.current = current
+        """The number that the caller's expectation was compared with, where it expected one."""
         if code is not None:
             self.code = code
 
