@@ -123,9 +123,9 @@ def _finding(review: Review) -> Ask:
 def _hook(hook: failing.Hook) -> Ask:
     return Ask(
         key=f"h-{hook.name}",
-        title=f"Hook {_line(hook.name)} failed {len(hook.failures)} of the last {hook.runs} times",
+        title=f"Hook {_line(hook.name)} failed {hook.failures} of the last {hook.runs} times",
         url=reverse("hooks"),
-        at=hook.failures[-1],
+        at=hook.failed_first or clock.now(),
         note="last 24 hours",
     )
 

@@ -5,7 +5,7 @@ Everything is read when a template first asks for it, so fragments and the admin
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
@@ -15,9 +15,20 @@ from django.utils import timezone
 from contextdash.pages import frame
 from contextdash.pages.needs import Needs
 from contextdash.pages.snippets import base_of, connect_command
+from contextdash.prepared import Prepared, given_text
 from sessions_app.models import Project
 
 SWITCHER_PROJECTS = 30
+
+
+_NAMES = ("name", "slug")
+_PROJECTS = Prepared(lambda: Project.objects.values_list(*_NAMES)[:SWITCHER_PROJECTS])
+_PROJECT = Prepared(lambda: Project.objects.filter(slug=given_text("slug")).values_list(*_NAMES))
+
+
+class ProjectName(NamedTuple):
+    name: str
+    slug: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +75,17 @@ class Shell:
         self._slug = request.GET.get("project", "").strip()[:100]
 
     @cached_property
-    def projects(self) -> list[Project]:
-        return list(Project.objects.all()[:SWITCHER_PROJECTS])
+    def projects(self) -> list[ProjectName]:
+        return [ProjectName(*row) for row in _PROJECTS.rows()]
 
     @cached_property
-    def project(self) -> Project | None:
+    def project(self) -> ProjectName | None:
         """The one that the page is filtered by."""
         if not self._slug:
             return None
         known = [project for project in self.projects if project.slug == self._slug]
-        return known[0] if known else Project.objects.filter(slug=self._slug).first()
+        found = known or [ProjectName(*row) for row in _PROJECT.rows(slug=self._slug)]
+        return found[0] if found else None
 
     @cached_property
     def query(self) -> str:

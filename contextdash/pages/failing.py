@@ -1,10 +1,14 @@
 """Hooks that fail: of the newest reports, which hook failed how often."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, Min, Q, QuerySet
 
 from contextdash import clock
+from contextdash.prepared import Prepared, given_time
 from sessions_app.models import HookEvent
 from sessions_app.vocabulary import HookOutcome
 
@@ -17,16 +21,16 @@ SHARE = 0.2
 """A hook is failing when at least FEWEST of its reports are failures, and this share of them."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Hook:
     name: str
-    runs: int = 0
-    failures: list[datetime] = field(default_factory=list)
-    """Newest first."""
+    runs: int
+    failures: int
+    failed_first: datetime | None
 
     @property
     def is_failing(self) -> bool:
-        return len(self.failures) >= max(FEWEST, SHARE * self.runs)
+        return self.failures >= max(FEWEST, SHARE * self.runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +44,25 @@ class Reports:
         return None if not self.runs else 100 * (self.runs - self.failed) / self.runs
 
 
+def _by_hook() -> QuerySet[HookEvent, Any]:
+    newest = (
+        HookEvent.objects.filter(ts__gte=given_time("since")).order_by("-ts", "-id").values("id")[:REPORTS]
+    )
+    failed = Q(outcome=HookOutcome.FAIL)
+    rows = HookEvent.objects.filter(id__in=newest).order_by("hook_name").values("hook_name")
+    counted = rows.annotate(
+        runs=Count("id"), failures=Count("id", filter=failed), first=Min("ts", filter=failed)
+    )
+    return counted.values_list("hook_name", "runs", "failures", "first")
+
+
+_BY_HOOK = Prepared(_by_hook)
+
+
 def reports() -> Reports:
-    rows = HookEvent.objects.filter(ts__gte=clock.now() - WINDOW).order_by("-ts", "-id")
-    hooks: dict[str, Hook] = {}
-    for name, outcome, ts in rows.values_list("hook_name", "outcome", "ts")[:REPORTS]:
-        hook = hooks.setdefault(name, Hook(name))
-        hook.runs += 1
-        if outcome == HookOutcome.FAIL:
-            hook.failures.append(ts)
+    hooks = [Hook(*row) for row in _BY_HOOK.rows(since=clock.now() - WINDOW)]
     return Reports(
-        runs=sum(hook.runs for hook in hooks.values()),
-        failed=sum(len(hook.failures) for hook in hooks.values()),
-        failing=[hook for hook in hooks.values() if hook.is_failing],
+        runs=sum(hook.runs for hook in hooks),
+        failed=sum(hook.failures for hook in hooks),
+        failing=[hook for hook in hooks if hook.is_failing],
     )

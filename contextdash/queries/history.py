@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from contextdash.models import Change
+from contextdash.prepared import Prepared
 
 HISTORY_ROWS = 100
+
+_NEWEST = Prepared(lambda: Change.objects.order_by("-id").values_list("id")[:1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,8 @@ def history_of(noun: str, row_id: object) -> Sequence[Line]:
 
 def newest_change() -> int:
     """The id of the newest change of anything: a part of the version of pages that show changeable rows."""
-    return Change.objects.order_by("-id").values_list("id", flat=True).first() or 0
+    newest = _NEWEST.one()
+    return newest[0] if newest else 0
 
 
 def _who(change: Change) -> str:

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 
 from contextdash import clock
+from contextdash.prepared import Prepared, given_text, totals
 from reviews_app.models import BLOCKING_RANK, OPEN_STATES, ReviewTally
 from reviews_app.queries.findings import FILTER_NAMES, State, newest_gate_event_id
 
@@ -33,7 +35,11 @@ class Counts:
 
 def writes() -> int:
     """Grows with every finding that is written or changed."""
-    return ReviewTally.objects.aggregate(writes=Sum("writes"))["writes"] or 0
+    told = _WRITES.one()
+    return told[0] or 0 if told else 0
+
+
+_WRITES = Prepared(lambda: totals(ReviewTally.objects.all(), writes=Sum("writes")))
 
 
 def version() -> str:
@@ -42,21 +48,27 @@ def version() -> str:
     return f"{writes()}.{newest_gate_event_id(GATE_HOOKS[0])}.{clock.now_us() // FRESHNESS_US}"
 
 
+def _counts(of_project: bool) -> QuerySet[ReviewTally, Any]:
+    rows = ReviewTally.objects.order_by()
+    if of_project:
+        rows = rows.filter(project__slug=given_text("project"))
+    return rows.values_list("severity_rank", "resolution").annotate(n=Sum("count"))
+
+
+_COUNTS = Prepared(_counts)
+
+
 def counts(*, project: str = "") -> Counts:
     made = Counts(by_state=dict.fromkeys(State, 0))
-    rows = ReviewTally.objects.order_by()
-    if project:
-        rows = rows.filter(project__slug=project)
-    for row in rows.values("severity_rank", "resolution").annotate(n=Sum("count")):
-        rank, n = row["severity_rank"], row["n"]
-        is_open = row["resolution"] in OPEN_STATES
+    for rank, resolution, n in _COUNTS.rows(bool(project), project=project):
+        is_open = resolution in OPEN_STATES
         per_rank = made.open_by_rank if is_open else made.closed_by_rank
         per_rank[rank] = per_rank.get(rank, 0) + n
         made.by_state[State.ALL] += n
         if is_open:
             made.by_state[State.OPEN] += n
-        elif row["resolution"] in State:
-            made.by_state[State(row["resolution"])] += n
+        elif resolution in State:
+            made.by_state[State(resolution)] += n
     return made
 
 

@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 from contextdash.clock import now, parse_window
 from contextdash.errors import NotFound
 from contextdash.paging import Page, page
+from contextdash.prepared import Prepared
 from contextdash.queries.history import newest_change
 from sessions_app.models import Decision
 from sessions_app.queries.belonging import belongs
@@ -133,8 +134,7 @@ def contradictions(project: str | None) -> list[Contradiction]:
 
 def contradiction_count(project: str | None) -> int:
     """How many ``contradictions`` there are."""
-    newest = _in_conflict().values_list("project__slug", "topic")[:CONFLICTS]
-    return len({(slug, topic) for slug, topic in newest if project in (None, slug or "")})
+    return len({(slug, topic) for slug, topic in _CONFLICTS.rows() if project in (None, slug or "")})
 
 
 def possible_conflicts(decision: Decision) -> list[Decision]:
@@ -172,6 +172,9 @@ def _in_conflict() -> QuerySet[Decision]:
     """Newest first, of every project: few are in conflict, but a database that is asked for a project or for
     distinct topics as well may read all decisions."""
     return Decision.objects.filter(status=DecisionStatus.CONFLICT).order_by("-ts", "-id")
+
+
+_CONFLICTS = Prepared(lambda: _in_conflict().values_list("project__slug", "topic")[:CONFLICTS])
 
 
 def _superseded_by(pks: set[int]) -> QuerySet[Decision]:

@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Coalesce, Substr
 
 from contextdash import clock, ids
-from contextdash.models import Change, User
+from contextdash.models import User
 from contextdash.paging import Page, page
+from contextdash.prepared import Prepared, given_number, given_text, totals
+from contextdash.queries.history import newest_change
 from sessions_app.models import Session, SessionLabel
 from sessions_app.queries.states import PHANTOM_AFTER_US, states_q
 from sessions_app.services.ending import UNDO_FOR
@@ -112,40 +115,59 @@ def top_level(rows: QuerySet[Session]) -> QuerySet[Session]:
 
 def list_version() -> str:
     """Changes with every write to a session, every change a person makes, and each minute (for "stale")."""
-    newest = (
-        Session.objects.filter(deleted_at=None).order_by("-last_us", "-key").values_list("last_us", flat=True)
-    )
-    change = Change.objects.order_by("-id").values_list("id", flat=True)
-    minute = clock.now_us() // 60_000_000
-    return f"{newest.first() or 0}.{change.first() or 0}.{minute}"
+    return f"{newest_us() or 0}.{newest_change()}.{clock.now_us() // 60_000_000}"
+
+
+_NEWEST = Prepared(
+    lambda: Session.objects.filter(deleted_at=None).order_by("-last_us", "-key").values_list("last_us")[:1]
+)
+
+
+def newest_us() -> int | None:
+    """When anything was last heard of a session (µs); None before the first."""
+    newest = _NEWEST.one()
+    return newest[0] if newest else None
+
+
+def _facets(of_project: bool) -> QuerySet[Session, Any]:
+    newest = top_level(Session.objects.filter(deleted_at=None))
+    if of_project:
+        newest = newest.filter(project__slug=given_text("project"))
+    keys = newest.order_by("-last_us", "-key").values("key")[:FACET_ROWS]
+    pairs = Session.objects.filter(key__in=keys).order_by().values_list("agent_name", "client")
+    return pairs.annotate(count=Count("key"))
+
+
+_FACETS = Prepared(_facets)
 
 
 def facets(project: str | None) -> Facets:
-    newest = top_level(Session.objects.filter(deleted_at=None))
-    if project:
-        newest = newest.filter(project__slug=project)
-    keys = newest.order_by("-last_us", "-key").values("key")[:FACET_ROWS]
-    pairs = Session.objects.filter(key__in=keys).values_list("agent_name", "client")
-    counted = list(pairs.annotate(count=Count("key")).order_by())
+    counted = _FACETS.rows(bool(project), project=project)
     return Facets(
         agents=_by_use([(agent, count) for agent, _, count in counted]),
         clients=_by_use([(client, count) for _, client, count in counted]),
     )
 
 
-def live_counts(project: str | None) -> LiveCounts:
-    now_us = clock.now_us()
+def _live(of_project: bool) -> QuerySet[Session, Any]:
     # "Not ended" is the condition of the index, and must be said for SQLite to use it.
     live = top_level(Session.objects.exclude(activity=Activity.ENDED)).filter(
         activity__in=[Activity.WORKING, Activity.WAITING], deleted_at=None, archived_at=None
     )
-    if project:
-        live = live.filter(project__slug=project)
-    counts = live.aggregate(
-        working=Count("key", filter=states_q(("working",), now_us)),
+    if of_project:
+        live = live.filter(project__slug=given_text("project"))
+    return totals(
+        live,
+        working=Count("key", filter=states_q(("working",), given_number("now_us"))),
         waiting=Count("key", filter=Q(activity=Activity.WAITING)),
     )
-    return LiveCounts(**counts)
+
+
+_LIVE = Prepared(_live)
+
+
+def live_counts(project: str | None) -> LiveCounts:
+    return LiveCounts(*(_LIVE.one(bool(project), project=project, now_us=clock.now_us()) or (0, 0)))
 
 
 def deleted_session(session_id: str) -> Session | None:

@@ -1,6 +1,7 @@
 """The one word that says what a session is doing, computed when it is read; and the same words as filters."""
 
 from django.db.models import Q
+from django.db.models.expressions import Combinable
 
 from contextdash import clock
 from sessions_app.models import Session
@@ -43,7 +44,7 @@ def is_stale(session: Session, now_us: int) -> bool:
     return session.activity == Activity.WORKING and session.last_us < now_us - silence
 
 
-def states_q(states: tuple[str, ...], now_us: int) -> Q:
+def states_q(states: tuple[str, ...], now_us: int | Combinable) -> Q:
     """Sessions in any of these states; an unknown word finds none."""
     found = Q(key__in=[])
     for state in states:
@@ -51,7 +52,7 @@ def states_q(states: tuple[str, ...], now_us: int) -> Q:
     return found
 
 
-def _state_q(state: str, now_us: int) -> Q:
+def _state_q(state: str, now_us: int | Combinable) -> Q:
     # The condition of the index of live sessions: said, so that SQLite can use it.
     live = ~Q(activity=Activity.ENDED)
     at_rest = ~Q(activity__in=[Activity.WAITING, Activity.WORKING])
