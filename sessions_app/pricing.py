@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from genai_prices.types import PriceCalculation
 
 OWN = "own price"
+TOLD = "the client"
 
 
 class Usage(NamedTuple):

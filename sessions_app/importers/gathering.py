@@ -39,6 +39,12 @@ class IterationSeen:
     call_ids: list[str] = field(default_factory=list)
     usage: Usage | None = None
     assumed: str = ""
+    told_micro: int | None = None
+    """What the client reckons that it cost, in micro-dollars."""
+    source: str = Source.TRANSCRIPT
+    duration_us: int | None = None
+    purpose: str = ""
+    """What the client made the call for, where it tells."""
     whole: bool = False
     """The record tells the call as it is now: it takes the place of what was known, text for text."""
 
@@ -54,8 +60,18 @@ class IterationSeen:
         self.request_id = self.request_id or other.request_id
         self.thinking = joined(self.thinking, other.thinking, whole=other.whole)
         self.prose = joined(self.prose, other.prose, whole=other.whole)
+        self.told_micro = self.told_micro if other.told_micro is None else other.told_micro
         self.whole = self.whole or other.whole
         self.call_ids += [one for one in other.call_ids if one not in self.call_ids]
+        # Telemetry tells of one call in several records; one of them names the subagent, another the turn.
+        if other.agent_id and not self.agent_id:
+            self.agent_id, self.session_id = other.agent_id, other.session_id
+        self.turn_id, self.purpose = self.turn_id or other.turn_id, self.purpose or other.purpose
+        self.duration_us = longer(self.duration_us, other.duration_us)
+
+
+def longer(one: int | None, other: int | None) -> int | None:
+    return max((took for took in (one, other) if took is not None), default=None)
 
 
 def joined(known: str, more: str, *, whole: bool = False) -> str:

@@ -7,6 +7,7 @@ whatever order its records came in.
 # ruff: noqa: S608 - the text is made of our own names and of %s marks
 
 from collections import Counter, defaultdict
+from collections.abc import Collection
 from typing import Protocol
 
 from django.db import connection
@@ -15,7 +16,8 @@ from django.db.models.functions import Coalesce
 
 from contextdash.writer import write
 from sessions_app.models import Iteration, Session
-from sessions_app.pricing import PriceBook, Usage
+from sessions_app.pricing import OWN, TOLD, Price, PriceBook, Usage
+from sessions_app.vocabulary import Source
 
 QUARTER_US = 15 * 60 * 1_000_000
 REPRICED_AT_ONCE = 500
@@ -54,6 +56,15 @@ class Counted(Protocol):
     cache_write_1h_tokens: int | None
     web_searches: int
     tool_tokens: int
+
+
+class Priced(Counted, Protocol):
+    """A model call as it is priced."""
+
+    provider: str
+    speed: str
+    source: str
+    told_micro: int | None
 
 
 class Ledger:
@@ -105,6 +116,38 @@ def usage_of(row: Counted) -> Usage | None:
     )
 
 
+def price_of(row: Priced, book: PriceBook) -> Price:
+    """One's own price; else the library's, else the client's own reckoning.
+
+    Of a call that only telemetry told of, the client knows better: telemetry tells neither for
+    how long the written cache is kept nor of searches.
+    """
+    found = book.price(
+        usage_of(row), model=row.model, provider=row.provider, at_us=row.at_us, speed=row.speed
+    )
+    better = row.source == Source.OTLP and found.by != OWN
+    if row.told_micro is not None and (better or found.micro is None):
+        return Price(row.told_micro, TOLD)
+    return found
+
+
+@write
+def recount(*, session_keys: Collection[int]) -> None:
+    """Count the calls of sessions anew whose project or agent became known after them."""
+    ledger = Ledger()
+    rows = Iteration.objects.filter(session__in=session_keys).select_related("session").order_by("key")
+    changed: list[Iteration] = []
+    for row in rows:
+        named = (row.session.project_id or 0, row.session.client, row.session.agent_name)
+        if (row.project_key, row.client, row.agent) != named:
+            ledger.add(row, -1)
+            row.project_key, row.client, row.agent = named
+            ledger.add(row)
+            changed.append(row)
+    Iteration.objects.bulk_update(changed, ["project_key", "client", "agent"])
+    ledger.store()
+
+
 def reprice(model: str) -> int:
     """Price all calls of a model anew, some in each turn of the writer; how many changed."""
     changed, last = 0, 0
@@ -122,9 +165,7 @@ def _reprice_some(*, model: str, after: int) -> tuple[int, int]:
     found = list(Iteration.objects.filter(model=model, key__gt=after).order_by("key")[:REPRICED_AT_ONCE])
     changed: list[Iteration] = []
     for row in found:
-        price = book.price(
-            usage_of(row), model=row.model, provider=row.provider, at_us=row.at_us, speed=row.speed
-        )
+        price = price_of(row, book)
         if (price.micro, price.by) != (row.cost_micro, row.priced_by):
             ledger.add(row, -1)
             row.cost_micro, row.priced_by = price
