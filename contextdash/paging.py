@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import models
 from django.db.models import Q, QuerySet
@@ -12,7 +13,7 @@ from contextdash.errors import Invalid
 
 
 @dataclass(frozen=True, slots=True)
-class Page[M: models.Model]:
+class Page[M]:
     items: Sequence[M]
     next: str | None
     """The cursor of the following page; None on the last."""
@@ -27,20 +28,29 @@ def page[M: models.Model](
         Invalid: the cursor is not one of ours.
     """
     if cursor:
-        rows = rows.filter(_before(cursor, time_field, id_field, rows.model))
+        rows = rows.filter(before(cursor, rows.model, time_field, id_field))
     found = list(rows.order_by(f"-{time_field}", f"-{id_field}")[: limit + 1])
+    return cut(found, limit, time_field, id_field)
+
+
+def cut[M](found: Sequence[M], limit: int, time_field: str = "ts", id_field: str = "id") -> Page[M]:
+    """The page of rows of which one more than ``limit`` was asked for."""
     more = len(found) > limit
     found = found[:limit]
     return Page(found, cursor_of(found[-1], time_field, id_field) if more else None)
 
 
-def cursor_of(row: models.Model, time_field: str = "ts", id_field: str = "id") -> str:
+def cursor_of(row: Any, time_field: str = "ts", id_field: str = "id") -> str:
     moment = getattr(row, time_field)
     us = to_us(moment) if isinstance(moment, datetime) else moment
     return f"{us}.{getattr(row, id_field)}"
 
 
-def _before(cursor: str, time_field: str, id_field: str, model: type[models.Model]) -> Q:
+def before(cursor: str, model: type[models.Model], time_field: str = "ts", id_field: str = "id") -> Q:
+    """
+    Raises:
+        Invalid: the cursor is not one of ours.
+    """
     us_text, _, id_text = cursor.partition(".")
     # Eighteen digits hold every time and id, and keep a hostile cursor out of integer overflow.
     if not (us_text.isascii() and us_text.isdigit() and id_text.isascii() and id_text.isdigit()):

@@ -50,6 +50,8 @@ class Entry:
         return self.slug == "today"
 
 
+type Groups = tuple[tuple[Entry, ...], ...]
+
 _GROUPS: tuple[tuple[tuple[str, str], ...], ...] = (
     (
         ("today", "Today"),
@@ -101,19 +103,19 @@ class Shell:
         return frame.freshness(self.needs)
 
     @cached_property
-    def nav(self) -> list[list[Entry]]:
+    def nav(self) -> Groups:
         counts = self.freshness.counts
         numbers = {"today": counts.needs, "sessions": counts.working, "reviews": counts.findings}
         staff = getattr(self._request.user, "is_staff", False)
         writes = getattr(self._request.user, "may_write", False)
-        return [
-            [
+        return tuple(
+            tuple(
                 self._entry(slug, title, numbers.get(slug, 0))
                 for slug, title in group
                 if (staff or slug not in _OF_OWNERS) and (writes or slug not in _OF_WRITERS)
-            ]
+            )
             for group in _GROUPS
-        ]
+        )
 
     @property
     def connect_command(self) -> str:

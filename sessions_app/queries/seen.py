@@ -8,6 +8,7 @@ from django.db.models.functions import Greatest
 from contextdash import clock
 from contextdash.models import User
 from sessions_app.models import SeenMark, Session
+from sessions_app.queries.sessions import SessionRow
 
 
 def timeline_seen_us(user: User, session: Session) -> int | None:
@@ -16,7 +17,7 @@ def timeline_seen_us(user: User, session: Session) -> int | None:
     return marks.values_list("seen_us", flat=True).first()
 
 
-def unseen_keys(user: User, sessions: Collection[Session]) -> frozenset[int]:
+def unseen_keys(user: User, sessions: Collection[SessionRow]) -> frozenset[int]:
     """Of these sessions the keys of those that changed since the person saw them, or since they joined."""
     joined_us = clock.to_us(user.date_joined)
     later = {session.key: session.last_us for session in sessions if session.last_us > joined_us}

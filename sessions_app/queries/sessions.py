@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Coalesce, Substr
 
 from contextdash import clock, ids
 from contextdash.models import User
-from contextdash.paging import Page, page
-from contextdash.prepared import Prepared, given_number, given_text, totals
+from contextdash.paging import Page, before, cut
+from contextdash.prepared import Given, Prepared, given_number, given_text, totals
 from contextdash.queries.history import newest_change
 from sessions_app.models import Session, SessionLabel
 from sessions_app.queries.states import PHANTOM_AFTER_US, states_q
@@ -20,14 +20,6 @@ from sessions_app.vocabulary import Activity
 
 FACET_ROWS = 500
 """Filters offer the values of so many newest sessions, which costs the same however many there are."""
-
-LISTED = (
-    *("id", "client", "agent_name", "branch", "title", "status", "activity", "waiting_for", "current_call"),
-    *("started_us", "last_us", "child_count", "turn_count", "call_count", "failed_count"),
-    *("pinned", "archived_at", "deleted_at", "iteration_count", "unpriced_count"),
-    *("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_micro"),
-)
-"""The columns of a row of the list: making objects of all 45 takes longer than finding them."""
 
 REQUEST_CHARS = 200
 """How much of a request stands in for a title that is missing."""
@@ -71,17 +63,72 @@ class LiveCounts:
     waiting: int
 
 
-def session_page(wanted: SessionFilter, *, limit: int, cursor: str | None) -> Page[Session]:
-    """Newest activity first. ``request_head`` is annotated: the beginning of the request.
+class SessionRow(NamedTuple):
+    """What the list shows of a session; making models of all 45 columns takes longer than finding them."""
+
+    key: int
+    id: str
+    client: str
+    agent_name: str
+    branch: str | None
+    title: str
+    status: str
+    activity: str
+    waiting_for: str
+    current_call: str
+    started_us: int
+    last_us: int
+    child_count: int
+    turn_count: int
+    call_count: int
+    failed_count: int
+    pinned: bool
+    archived_at: datetime | None
+    deleted_at: datetime | None
+    iteration_count: int
+    unpriced_count: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    cost_micro: int | None
+    request_head: str | None
+    """The beginning of the request."""
+
+
+def session_page(wanted: SessionFilter, *, limit: int, cursor: str | None) -> Page[SessionRow]:
+    """Newest activity first.
 
     Raises:
         Invalid: the cursor is not one of ours.
     """
-    rows = filtered(wanted).annotate(request_head=Substr("user_request", 1, REQUEST_CHARS)).only(*LISTED)
-    return page(rows, limit=limit, cursor=cursor, time_field="last_us", id_field="key")
+    if not cursor and wanted == SessionFilter(project=wanted.project, zone=wanted.zone):
+        found = _FIRST_PAGE.rows(bool(wanted.project), limit, project=wanted.project, now_us=clock.now_us())
+    else:
+        chosen = filtered(wanted)
+        if cursor:
+            chosen = chosen.filter(before(cursor, Session, "last_us", "key"))
+        found = list(_listed(chosen, limit))
+    return cut([SessionRow(*row) for row in found], limit, "last_us", "key")
 
 
-def filtered(wanted: SessionFilter, now_us: int | None = None) -> QuerySet[Session]:
+def _listed(rows: QuerySet[Session], limit: int) -> QuerySet[Session, Any]:
+    heads = rows.annotate(request_head=Substr("user_request", 1, REQUEST_CHARS))
+    return heads.order_by("-last_us", "-key").values_list(*SessionRow._fields)[: limit + 1]
+
+
+def _first_page(of_project: bool, limit: int) -> QuerySet[Session, Any]:
+    rows = filtered(SessionFilter(), given_number("now_us"))
+    if of_project:
+        rows = rows.filter(project__slug=given_text("project"))
+    return _listed(rows, limit)
+
+
+_FIRST_PAGE = Prepared(_first_page)
+"""What most readers see: the newest of all, or of a project."""
+
+
+def filtered(wanted: SessionFilter, now_us: int | Given | None = None) -> QuerySet[Session]:
     """The sessions of a filter, in no order. Phantoms, subagents and what is put away are left out."""
     now_us = now_us or clock.now_us()
     rows = _kept(wanted, now_us)
@@ -103,7 +150,7 @@ def filtered(wanted: SessionFilter, now_us: int | None = None) -> QuerySet[Sessi
         rows = rows.filter(states_q(wanted.states, now_us))
     if wanted.text:
         rows = rows.filter(_text_q(wanted.text))
-    return _within(rows, wanted, now_us)
+    return _within(rows, wanted)
 
 
 def top_level(rows: QuerySet[Session]) -> QuerySet[Session]:
@@ -184,7 +231,7 @@ def any_session() -> bool:
     return Session.objects.filter(deleted_at=None).exists()
 
 
-def _kept(wanted: SessionFilter, now_us: int) -> QuerySet[Session]:
+def _kept(wanted: SessionFilter, now_us: int | Given) -> QuerySet[Session]:
     if wanted.flag == "deleted":
         return Session.objects.filter(deleted_at__gte=clock.now() - UNDO_FOR)
     rows = Session.objects.filter(deleted_at=None).exclude(
@@ -205,8 +252,8 @@ def _text_q(text: str) -> Q:
     )
 
 
-def _within(rows: QuerySet[Session], wanted: SessionFilter, now_us: int) -> QuerySet[Session]:
-    today = clock.from_us(now_us).astimezone(wanted.zone).date()
+def _within(rows: QuerySet[Session], wanted: SessionFilter) -> QuerySet[Session]:
+    today = clock.now().astimezone(wanted.zone).date()
     first = {"today": today, "7d": today - timedelta(days=6), "30d": today - timedelta(days=29)}
     since = wanted.since or first.get(wanted.span)
     if since is not None:

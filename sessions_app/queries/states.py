@@ -1,10 +1,11 @@
 """The one word that says what a session is doing, computed when it is read; and the same words as filters."""
 
+from typing import Protocol
+
 from django.db.models import Q
 from django.db.models.expressions import Combinable
 
 from contextdash import clock
-from sessions_app.models import Session
 from sessions_app.vocabulary import Activity, SessionStatus
 
 STALE_AFTER_US = 10 * 60 * 1_000_000
@@ -28,7 +29,20 @@ STATES = {
 """The words of the status filter, in the order in which people look for them."""
 
 
-def state_of(session: Session, now_us: int | None = None) -> str:
+class Acting(Protocol):
+    """What tells what a session is doing: of a session, or of its row in a list."""
+
+    @property
+    def activity(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def current_call(self) -> str: ...
+    @property
+    def last_us(self) -> int: ...
+
+
+def state_of(session: Acting, now_us: int | None = None) -> str:
     """One of STATES, or the session's status as sent when it is none of ours."""
     if session.activity == Activity.WAITING:
         return "waiting"
@@ -39,7 +53,7 @@ def state_of(session: Session, now_us: int | None = None) -> str:
     return "closed" if session.activity == Activity.ENDED else "idle"
 
 
-def is_stale(session: Session, now_us: int) -> bool:
+def is_stale(session: Acting, now_us: int) -> bool:
     silence = STUCK_AFTER_US if session.current_call else STALE_AFTER_US
     return session.activity == Activity.WORKING and session.last_us < now_us - silence
 

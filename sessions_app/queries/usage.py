@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from django.db.models import QuerySet, Sum
 from django.utils import timezone
@@ -54,7 +54,30 @@ class Spent:
 NOTHING = Spent()
 
 
-def spent_by(session: Session) -> Spent:
+class Counted(Protocol):
+    """The counters of a session, or of its row in a list."""
+
+    @property
+    def key(self) -> int: ...
+    @property
+    def child_count(self) -> int: ...
+    @property
+    def iteration_count(self) -> int: ...
+    @property
+    def unpriced_count(self) -> int: ...
+    @property
+    def input_tokens(self) -> int: ...
+    @property
+    def cache_read_tokens(self) -> int: ...
+    @property
+    def cache_write_tokens(self) -> int: ...
+    @property
+    def output_tokens(self) -> int: ...
+    @property
+    def cost_micro(self) -> int | None: ...
+
+
+def spent_by(session: Counted) -> Spent:
     """By the session alone, as its counters say."""
     read, fresh, written = session.cache_read_tokens, session.input_tokens, session.cache_write_tokens
     return Spent(
@@ -67,7 +90,7 @@ def spent_by(session: Session) -> Spent:
     )
 
 
-def spent_below(sessions: Iterable[Session]) -> dict[int, Spent]:
+def spent_below(sessions: Iterable[Counted]) -> dict[int, Spent]:
     """By the subagents of each of these sessions, at any depth; with one query, or none."""
     roots = [session.key for session in sessions if session.child_count]
     if not roots:

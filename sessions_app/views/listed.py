@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from contextdash.rendering import times
 from contextdash.rendering.ansi import plain
-from sessions_app.models import Session
+from sessions_app.queries.sessions import SessionRow
 from sessions_app.queries.states import state_of
 from sessions_app.queries.usage import Spent, spent_by
 
@@ -44,7 +44,7 @@ class ListedSession:
     last_us: int
 
 
-def listed(session: Session, now_us: int, *, unseen: bool, below: Spent) -> ListedSession:
+def listed(session: SessionRow, now_us: int, *, unseen: bool, below: Spent) -> ListedSession:
     """``below`` is what its subagents spent."""
     spent = spent_by(session) + below
     state = state_of(session, now_us)
@@ -55,7 +55,7 @@ def listed(session: Session, now_us: int, *, unseen: bool, below: Spent) -> List
         key=session.key,
         id=session.id,
         state=state,
-        title=plain(session.title or getattr(session, "request_head", None) or session.id),
+        title=plain(session.title or session.request_head or session.id),
         note=plain(session.waiting_for) if waiting else "",
         doing=plain(session.current_call) if live and not waiting else "",
         agent_name=session.agent_name,

@@ -111,7 +111,7 @@ def undelete(request: HttpRequest, session_id: str) -> HttpResponse:
     return redirect("session", session_id)
 
 
-def _days(sessions: Sequence[Session], unseen: frozenset[int]) -> list[Day[ListedSession]]:
+def _days(sessions: Sequence[queries.SessionRow], unseen: frozenset[int]) -> list[Day[ListedSession]]:
     now_us = clock.now_us()
     below = spent_below(sessions)
     rows = [
