@@ -100,6 +100,10 @@ class Session(models.Model):
             models.Index(
                 fields=["activity", "-last_us"], name="sessions_live", condition=~Q(activity="ended")
             ),
+            # Those that ended in an error lately (Today, the navigation's count).
+            models.Index(
+                fields=["-last_us"], name="sessions_errored", condition=Q(status="errored", deleted_at=None)
+            ),
             # The only live session of a host and workspace (whose session a verb belongs to).
             models.Index(fields=["host", "workspace", "-last_us"], name="sessions_of_workspace"),
         ]
