@@ -136,21 +136,22 @@ def masked_payload(sent: dict[str, Any], canonical: bytes) -> tuple[bytes, dict[
         try:
             shown = _decode(plain)
         except msgspec.DecodeError:  # a mark fell across a border of the JSON: mask each text by itself
-            shown = _each_text(sent, mask)
+            shown = each_text(sent, mask)
             plain = encode(shown)
     if len(plain) > HOOK_TEXT_BYTES:
-        shown = _each_text(shown, _cut)
+        shown = each_text(shown, _cut)
         plain = encode(shown)
     return plain, shown
 
 
-def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+def each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """The value with every text in it, keys too, changed."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):
-        return [_each_text(item, change) for item in value]
+        return [each_text(item, change) for item in value]
     if isinstance(value, dict):
-        return {change(key): _each_text(item, change) for key, item in value.items()}
+        return {change(key): each_text(item, change) for key, item in value.items()}
     return value
 
 

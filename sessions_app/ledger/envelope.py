@@ -18,7 +18,8 @@ from contextdash.limits import JSON_DEPTH, NAME_CHARS, SESSION_ID_CHARS, TEXT_BY
 from sessions_app.ledger.canonical import canonical
 from sessions_app.vocabulary import RecoveryMode
 
-type Name = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS)]
+# What no database can store is in no id: an id is never changed to fit.
+type Name = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS, pattern="^[^\x00\ud800-\udfff]*$")]
 type Object = dict[str, Any]
 type Maybe[T] = T | UnsetType
 
@@ -141,12 +142,12 @@ class Actions(_Strict):
 class Refs(_Strict):
     stored_message_id: Maybe[str] = UNSET
     trace_event_id: Maybe[str] = UNSET
-    tool_call_id: Maybe[str] = UNSET
+    tool_call_id: Maybe[Name] = UNSET
     provider_event_id: Maybe[str] = UNSET
     source_message_digest: Maybe[str] = UNSET
     provider_request_trace_id: Maybe[str] = UNSET
     artifact_id: Maybe[str] = UNSET
-    operation_id: Maybe[str] = UNSET
+    operation_id: Maybe[Name] = UNSET
     parent_tool_call_id: Maybe[str] = UNSET
     parent_operation_id: Maybe[str] = UNSET
     step_id: Maybe[str] = UNSET
