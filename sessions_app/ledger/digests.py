@@ -43,7 +43,8 @@ def prefix_digest(identity: Identity, events: Iterable[tuple[int, str]]) -> str:
 def boundary_digest(boundary: Mapping[str, Any]) -> str:
     """``sha256:…`` of the manifest that says where a continuation begins: its protocol and its segments."""
     manifest = {"protocol": boundary.get("protocol"), "segments": boundary.get("segments")}
-    return f"sha256:{hashlib.sha256(_measured(_MANIFEST) + _measured(canonical(manifest).encode())).hexdigest()}"
+    made = hashlib.sha256(_measured(_MANIFEST) + _measured(canonical(manifest).encode()))
+    return f"sha256:{made.hexdigest()}"
 
 
 def boundary_of(identity: Identity, *, last_seq: int, last_event_id: str, prefix: str) -> dict[str, Any]:

@@ -1,0 +1,94 @@
+"""Streams that are not final yet, in the order in which a replay shows them."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from contextdash.errors import NotFound
+from sessions_app.ledger.digests import stream_key
+from sessions_app.models import Event, PartialSnapshot, Run
+from sessions_app.queries.sessions_api import payload_value
+
+_FINAL_KINDS = ("text", "thinking", "function_response")
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """A stream as it stands: the event that it would be, with the text so far."""
+
+    stream_key: str
+    run_id: str
+    after_seq: int
+    """It comes after the event of that place in the run; 0 is before all."""
+    occurred_us: int
+    updated_us: int
+    event_id: str
+    kind: str
+    text: str
+    envelope: dict[str, Any]
+
+
+def partials_of(run: Run) -> list[Partial]:
+    """A run's streams by the place they are shown at, then by time and id. A corrupt one is left out."""
+    rows = PartialSnapshot.objects.filter(run=run).prefetch_related("segments").select_related("run")
+    read = [_read(row) for row in rows.order_by("after_seq", "occurred_us", "event_id", "pk")]
+    return [partial for partial in read if partial is not None]
+
+
+def partial(key: str) -> Partial:
+    """Raises NotFound where there is no such stream, where it is final, or corrupt."""
+    row = (
+        PartialSnapshot.objects.filter(stream_key=key, run__session__deleted_at=None)
+        .prefetch_related("segments")
+        .select_related("run")
+        .first()
+    )
+    found = _read(row) if row is not None else None
+    if found is None:
+        raise NotFound("There is no such stream; when its final event comes, it leaves.")
+    return found
+
+
+def of_session(session_key: int) -> Sequence[Partial]:
+    """All of a session, newest first."""
+    rows = PartialSnapshot.objects.filter(run__session=session_key).prefetch_related("segments")
+    read = [_read(row) for row in rows.select_related("run").order_by("-updated_us", "-pk")]
+    return [partial for partial in read if partial is not None]
+
+
+def is_final(run: Run, key: str) -> bool:
+    """Whether the final event of a stream is in its run. Reads the run's texts and results, newest first."""
+    rows = (
+        Event.objects.filter(run=run, name__in=_FINAL_KINDS)
+        .order_by("-seq")
+        .values_list("payload", flat=True)
+    )
+    return any(_is_end(payload_value(payload), key) for payload in rows.iterator(chunk_size=100))
+
+
+def _is_end(envelope: Any, key: str) -> bool:
+    return isinstance(envelope, dict) and not envelope.get("partial") and stream_key(envelope) == key
+
+
+def _read(row: PartialSnapshot) -> Partial | None:
+    try:
+        envelope = json.loads(row.envelope)
+    except ValueError:
+        return None
+    if not isinstance(envelope, dict):
+        return None
+    text = "".join(segment.text for segment in row.segments.all())
+    if isinstance(envelope.get("content"), dict):
+        envelope["content"] = {**envelope["content"], "text": text}
+    return Partial(
+        stream_key=row.stream_key,
+        run_id=row.run.run_id,
+        after_seq=row.after_seq,
+        occurred_us=row.occurred_us,
+        updated_us=row.updated_us,
+        event_id=row.event_id,
+        kind=row.kind,
+        text=text,
+        envelope=envelope,
+    )
