@@ -15,8 +15,8 @@ from sessions_app.models import Session, SessionEvent
 from sessions_app.vocabulary import Activity, CallState, EventKind, RunStatus, SessionStatus
 
 COMPACTION = (EventKind.COMPACT_START, EventKind.COMPACT_END)
-TOLD_OF_COMPACTION = (*COMPACTION, "compact_boundary")
-"""Types of session events; the last is a transcript's."""
+TOLD_OF_COMPACTION = (*COMPACTION, "compact_boundary", "compaction")
+"""Types of session events; the last two are a transcript's and telemetry's."""
 STARTS = frozenset({EventKind.SESSION_START, EventKind.SUBAGENT_START, EventKind.PROMPT})
 ENDS = frozenset({EventKind.SESSION_END, EventKind.SUBAGENT_END})
 WORKING = frozenset(
@@ -81,7 +81,7 @@ def describe(state: State, session: SessionRow, seen: Observation) -> None:
     """Title, request, branch, place: what the first prompt and the client tell."""
     known = bool(session.agent_id) or (bool(session.client) and session.place_id is not None)
     if not known and seen.run_key is None:
-        _introduce(session, seen)
+        _introduce(state, session, seen)
     if seen.delivery.branch and seen.at_us >= session.activity_since_us:
         session.branch = seen.delivery.branch[:BRANCH_CHARS]
     if seen.title and not session.title:
@@ -106,14 +106,18 @@ def count_compactions(state: State, session: SessionRow) -> None:
     )
 
 
-def _introduce(session: SessionRow, seen: Observation) -> None:
-    """A session that a writer named before its hooks did learns its client and its place from them."""
+def _introduce(state: State, session: SessionRow, seen: Observation) -> None:
+    """A session that a writer or telemetry named before its hooks did learns client and place from them."""
     place = places.place_of(seen)
+    if place.workspace_id is not None or not session.client:
+        state.learned.add(session.key)
     session.client = session.client or seen.client
     session.host = session.host or place.host
     session.workspace = session.workspace or place.root
     session.place_id = place.workspace_id
     session.project_id = session.project_id or place.project_id
+    if place.workspace_id is not None and session.child_count:
+        state.place_children(session)
 
 
 def _after_the_end(session: SessionRow, seen: Observation) -> bool:

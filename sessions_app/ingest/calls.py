@@ -1,7 +1,7 @@
 """Tool calls: call and result meet on the call's id, whichever comes first."""
 
 from contextdash.cleaning import one_line
-from sessions_app.ingest.observation import Observation
+from sessions_app.ingest.observation import RANKS, Observation
 from sessions_app.ingest.reading import LONGEST_CALL_US
 from sessions_app.ingest.rows import CallRow, RunRow, SessionRow
 from sessions_app.ingest.state import State
@@ -16,9 +16,6 @@ KINDS = frozenset({EventKind.TOOL_START, *RESULTS})
 
 _OPEN = (CallState.PREPARED, CallState.INTERRUPTED)
 
-_RANKS: dict[str, int] = {Source.OTLP: 1, Source.HOOK: 2, Source.API: 3, Source.TRANSCRIPT: 4}
-"""Whose word holds where several tell of one call: that of the highest, whatever came first."""
-
 
 def apply(
     state: State, session: SessionRow, run: RunRow | None, seen: Observation, event_key: int, *, late: bool
@@ -27,6 +24,8 @@ def apply(
     call = state.calls.get((session.key, seen.call_id or seen.identity.hex()))
     if call is None and not seen.call_id and seen.kind != EventKind.TOOL_START:
         call = _oldest_alike(state, session, seen)
+    if call is None and seen.agent_id:
+        call = _bring_home(state, session, seen)
     if call is None:
         call = _new(state, session, run, seen)
         if late or (run is not None and run.status == RunStatus.INTERRUPTED):
@@ -66,6 +65,25 @@ def _oldest_alike(state: State, session: SessionRow, seen: Observation) -> CallR
     return min(alike, key=lambda call: (call.started_us, call.key or 0), default=None)
 
 
+def _bring_home(state: State, session: SessionRow, seen: Observation) -> CallRow | None:
+    """The call, if telemetry put it into the main session: its records name no subagent."""
+    root = state.sessions[seen.root_id]
+    call = state.calls.get((root.key, seen.call_id))
+    if call is None or not {call.called_by, call.answered_by} <= {None, Source.OTLP}:
+        return None
+    failed = int(call.state == CallState.FAILED)
+    before = state.runs_by_key.get(call.run_id or 0)
+    if before is not None:
+        _count(state, before, calls=-1, failed=-failed)
+    root.call_count = max(0, root.call_count - 1)
+    root.failed_count = max(0, root.failed_count - failed)
+    session.call_count += 1
+    session.failed_count += failed
+    state.changed(root)
+    state.move_call(call, session)
+    return call
+
+
 def _new(state: State, session: SessionRow, run: RunRow | None, seen: Observation) -> CallRow:
     call = CallRow(
         session_id=session.key,
@@ -94,6 +112,7 @@ def _new(state: State, session: SessionRow, run: RunRow | None, seen: Observatio
 def _called(call: CallRow, seen: Observation, event_key: int) -> None:
     if _knows_better(call.called_by, seen.source):
         return
+    _forget_guess(call)
     call.called_by = seen.source
     call.call_event_id, call.called_us = event_key, seen.occurred_us
     call.name, call.summary, call.input_size = seen.tool, seen.summary, seen.input_size
@@ -101,24 +120,25 @@ def _called(call: CallRow, seen: Observation, event_key: int) -> None:
 
 
 def _answered(state: State, session: SessionRow, call: CallRow, seen: Observation, event_key: int) -> None:
+    if seen.duration_us is not None:
+        # What the client measured itself is no guess from two clocks; of several measures the longest holds.
+        _forget_guess(call)
+        call.duration_us = max(call.duration_us or 0, seen.duration_us)
     if _knows_better(call.answered_by, seen.source):
-        # What the client measured itself is no guess from two clocks.
-        call.duration_us = call.duration_us if seen.duration_us is None else seen.duration_us
         return
     told_by = call.answered_by or Source.API  # its events may have been purged
-    if call.state not in _OPEN and not _knows_better(seen.source, told_by):
+    if call.state not in _OPEN and not (_knows_better(seen.source, told_by) or _tells_more(call, seen)):
         return  # it has its result; another event of it changes nothing
+    _forget_guess(call)
     failed_before = call.state == CallState.FAILED
-    if call.called_by == seen.source == Source.TRANSCRIPT and call.called_us is not None:
-        call.started_us = call.called_us  # not as a hook's result made it
+    if call.called_us is not None and call.result_event_id is not None:
+        call.started_us = call.called_us  # not as a lesser source's result made it
     call.answered_by = seen.source
     call.result_event_id, call.answered_us = event_key, seen.occurred_us
     call.ended_us = seen.at_us
     call.output_size = seen.output_size
     call.error = _first_line(seen.error)
     call.state = CallState.INTERRUPTED if seen.interrupted else RESULTS[seen.kind]
-    if seen.duration_us is not None:
-        call.duration_us = seen.duration_us
     failed = int(call.state == CallState.FAILED) - int(failed_before)
     if failed:
         session.failed_count = max(0, session.failed_count + failed)
@@ -129,7 +149,21 @@ def _answered(state: State, session: SessionRow, call: CallRow, seen: Observatio
 
 def _knows_better(told_by: str | None, source: str) -> bool:
     """Whether what is known was told by a better source."""
-    return _RANKS.get(told_by or "", 0) > _RANKS.get(source, 0)
+    return RANKS.get(told_by or "", 0) > RANKS.get(source, 0)
+
+
+def _tells_more(call: CallRow, seen: Observation) -> bool:
+    """Telemetry tells of a result in a log record and a span: the later holds, whichever was sent first."""
+    if not (seen.source == call.answered_by == Source.OTLP):
+        return False
+    return (seen.occurred_us, seen.output_size) > (call.answered_us or 0, call.output_size)
+
+
+def _forget_guess(call: CallRow) -> None:
+    """The duration is reckoned anew where it came from two clocks, one of which is about to be corrected."""
+    both = call.called_us is not None and call.answered_us is not None
+    if both and call.duration_us == (call.answered_us or 0) - (call.called_us or 0):
+        call.duration_us = None
 
 
 def _measure(call: CallRow, seen: Observation) -> None:

@@ -7,6 +7,12 @@ from typing import NamedTuple
 from sessions_app.ingest.files import FileSeen
 from sessions_app.vocabulary import EventKind, Source
 
+RANKS: dict[str, int] = {Source.OTLP: 1, Source.HOOK: 2, Source.API: 3, Source.TRANSCRIPT: 4}
+"""Whose word holds where several tell of one thing: that of the highest, whatever came first."""
+
+HISTORY = frozenset({Source.TRANSCRIPT, Source.OTLP})
+"""Sources that tell of what was: they move neither activity nor status."""
+
 
 class Outcome(StrEnum):
     """What became of a delivery. A hook is answered the same for each; a batch's answer lists them."""

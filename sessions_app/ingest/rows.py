@@ -216,6 +216,16 @@ class Rows:
             )
         ]
 
+    def sessions_by_key(self, keys: Collection[int]) -> list[SessionRow]:
+        return [
+            _stored(SessionRow(*row), row)
+            for row in self._select(
+                f"SELECT {_SESSION_SELECT} FROM sessions WHERE key IN ({_marks(keys)})"
+                f" ORDER BY key{self._for_update}",
+                keys,
+            )
+        ]
+
     def live_children(self, parents: Collection[int]) -> list[SessionRow]:
         return [
             _stored(SessionRow(*row), row)
@@ -258,6 +268,18 @@ class Rows:
             for row in self._select(
                 f"SELECT {_CALL_SELECT} FROM (VALUES {_pair_marks(pairs)}) AS w"
                 f" JOIN tool_calls t ON t.session_id = w.column1 AND t.call_id = w.column2 {_CALL_EVENTS}",
+                [part for pair in pairs for part in pair],
+            )
+        ]
+
+    def calls_of_children(self, pairs: Collection[tuple[int, str]]) -> list[CallRow]:
+        """The calls of (main session's key, call id) that its subagents made."""
+        return [
+            _call(row)
+            for row in self._select(
+                f"SELECT {_CALL_SELECT} FROM (VALUES {_pair_marks(pairs)}) AS w"
+                f" JOIN sessions s ON s.parent_id = w.column1"
+                f" JOIN tool_calls t ON t.session_id = s.key AND t.call_id = w.column2 {_CALL_EVENTS}",
                 [part for pair in pairs for part in pair],
             )
         ]

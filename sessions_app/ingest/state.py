@@ -25,9 +25,10 @@ from sessions_app.ingest.rows import (
     TouchedRow,
     TurnRow,
 )
-from sessions_app.models import Session, SessionState, Tombstone
-from sessions_app.vocabulary import Activity, EventKind, RunStatus, SessionStatus
+from sessions_app.models import Session, SessionState, Tombstone, TouchedFile
+from sessions_app.vocabulary import Activity, EventKind, RunStatus, SessionStatus, Source
 
+UNNAMED = "subagent"
 RESULTS = frozenset({EventKind.TOOL_END, EventKind.TOOL_FAILED, EventKind.TOOL_DENIED})
 BRANCH_CHARS = 255
 CLOSING = frozenset({EventKind.PROMPT, EventKind.SESSION_END, EventKind.SUBAGENT_END})
@@ -45,11 +46,14 @@ class State:
         self.newest_run: dict[int, RunRow] = {}
         self.calls: dict[tuple[int, str], CallRow] = {}
         self.tombstones: set[str] = set()
+        self.learned: set[int] = set()
+        """Keys of sessions that became known by name or place after they began."""
         self.events: list[EventRow] = []
         self.session_events: list[SessionEventRow] = []
         self.touched: list[TouchedRow] = []
         self._runs: defaultdict[int, list[RunRow]] = defaultdict(list)
         self._session_calls: defaultdict[int, list[CallRow]] = defaultdict(list)
+        self._calls_by_id: defaultdict[str, list[CallRow]] = defaultdict(list)
         self._changed: dict[int, SessionRow | TurnRow | RunRow | CallRow] = {}
         self._new_calls: list[CallRow] = []
         self._event_keys = iter(self.rows.reserve_event_keys(len(batch)))
@@ -74,9 +78,15 @@ class State:
         found = self.rows.turns_by_id({(row.key, seen.turn_id) for seen, row in touched if seen.turn_id})
         self._add_turns(turn for turn, _ in found)
         self._add_runs(run for _, run in found)
-        self._add_calls(
-            self.rows.calls_by_id({(row.key, seen.call_id) for seen, row in touched if seen.call_id})
-        )
+        called = {(row.key, seen.call_id) for seen, row in touched if seen.call_id}
+        # Telemetry may have put a subagent's call into the main session.
+        called |= {
+            (root.key, seen.call_id)
+            for seen in batch
+            if seen.agent_id and seen.call_id and (root := self.sessions.get(seen.root_id)) is not None
+        }
+        self._add_calls(self.rows.calls_by_id(called))
+        self._load_homes(touched)
         self._add_runs(self.rows.runs_by_key({seen.run_key for seen in batch if seen.run_key is not None}))
         self._load_owners_of_calls()
 
@@ -87,6 +97,17 @@ class State:
         closing |= {row.key for seen, row in touched if seen.kind in RESULTS and not seen.call_id}
         self._add_runs(self.rows.open_runs(closing | {row.key for seen, row in touched if not seen.turn_id}))
         self._add_calls(self.rows.open_calls(closing))
+
+    def _load_homes(self, touched: Iterable[tuple[Observation, SessionRow]]) -> None:
+        """The calls of subagents that telemetry may mean: it names the main session only."""
+        meant = {
+            (row.key, seen.call_id)
+            for seen, row in touched
+            if seen.source == Source.OTLP and seen.call_id and not seen.agent_id and row.child_count
+        }
+        found = self.rows.calls_of_children(meant)
+        self._add_sessions(self.rows.sessions_by_key({call.session_id for call in found}))
+        self._add_calls(found)
 
     def _load_owners_of_calls(self) -> None:
         """A call that moves or fails changes the counters of its turn."""
@@ -119,6 +140,7 @@ class State:
             if (row.session_id, row.call_id) not in self.calls:
                 self.calls[row.session_id, row.call_id] = row
                 self._session_calls[row.session_id].append(row)
+                self._calls_by_id[row.call_id].append(row)
 
     # What the projections ask.
 
@@ -137,6 +159,14 @@ class State:
 
     def calls_of(self, session: SessionRow) -> list[CallRow]:
         return self._session_calls[session.key]
+
+    def home_of(self, root: SessionRow, call_id: str) -> SessionRow:
+        """The session of the family in which the call was made, as far as it is known; else the main one."""
+        for call in self._calls_by_id.get(call_id, ()):
+            session = self.sessions_by_key.get(call.session_id)
+            if session is not None and session.parent_id == root.key:
+                return session
+        return root
 
     def turn_of(self, run: RunRow) -> TurnRow:
         return self.turns_by_key[run.turn_id]
@@ -159,6 +189,38 @@ class State:
     def add_call(self, call: CallRow) -> None:
         self._add_calls([call])
         self._new_calls.append(call)
+
+    def move_call(self, call: CallRow, session: SessionRow) -> None:
+        """The call turns out to be of another session of the family; it is of no run until one is named."""
+        del self.calls[call.session_id, call.call_id]
+        self._session_calls[call.session_id].remove(call)
+        if call.key is not None:
+            TouchedFile.objects.filter(session=call.session_id, call=call.key).update(session_id=session.key)
+        self.touched = [
+            one._replace(session_id=session.key)
+            if (one.session_id, one.call_id) == (call.session_id, call.call_id)
+            else one
+            for one in self.touched
+        ]
+        call.session_id, call.run_id = session.key, None
+        self.calls[call.session_id, call.call_id] = call
+        self._session_calls[call.session_id].append(call)
+
+    def place_children(self, parent: SessionRow) -> None:
+        """What became known of where a session works holds for its subagents."""
+        Session.objects.filter(parent_id=parent.key, place_id=None).update(
+            host=parent.host,
+            workspace=parent.workspace,
+            place_id=parent.place_id,
+            project_id=parent.project_id,
+        )
+        for row in self.sessions_by_key.values():
+            if row.parent_id == parent.key and row.place_id is None:
+                row.host, row.workspace = parent.host, parent.workspace
+                row.place_id, row.project_id = parent.place_id, parent.project_id
+                self.changed(row)
+        children = Session.objects.filter(parent_id=parent.key)
+        self.learned.update(children.values_list("key", flat=True))
 
     def touch(self, call: CallRow, files: Iterable[FileSeen]) -> None:
         """What the call did to files; told again it changes nothing."""
@@ -213,7 +275,7 @@ class State:
             parent_id=parent.key,
             family_root_id=parent.key,
             agent_id=agent_id,
-            agent_name=agent_name or "subagent",
+            agent_name=agent_name or UNNAMED,
             host=parent.host,
             workspace=parent.workspace,
             place_id=parent.place_id,
@@ -243,12 +305,15 @@ class State:
             failed_count=0,
         )
         self.rows.insert_turn(turn, self.rows.newest_state(session.key), prompt)
+        status = RunStatus.RUNNING if over_us is None else RunStatus.INTERRUPTED
+        if seen.source == Source.OTLP:
+            status = RunStatus.COMPLETED  # it tells of what was; others know whether the run goes on
         run = RunRow(
             key=0,
             session_id=session.key,
             turn_id=turn.key,
             number=1,
-            status=RunStatus.RUNNING if over_us is None else RunStatus.INTERRUPTED,
+            status=status,
             last_seq=0,
             started_us=seen.at_us,
             ended_us=over_us,

@@ -14,14 +14,15 @@ from contextdash.actor import SYSTEM
 from contextdash.clock import from_us
 from contextdash.errors import Refused
 from sessions_app.ingest import activity, calls, turns
-from sessions_app.ingest.observation import Observation, Outcome
+from sessions_app.ingest.observation import HISTORY, Observation, Outcome
 from sessions_app.ingest.rows import CallRow, EventRow, SessionEventRow, SessionRow
-from sessions_app.ingest.state import State
+from sessions_app.ingest.state import UNNAMED, State
 from sessions_app.models import Quarantined, Session, Turn
 from sessions_app.services.hook_buckets import Counts, add_counts
 from sessions_app.services.hook_events import log_hook_event
 from sessions_app.services.plans import snapshot_plan
 from sessions_app.services.quarantine import refused_row
+from sessions_app.services.usage import recount
 from sessions_app.vocabulary import EventKind, HookOutcome, Source
 
 log = logging.getLogger("contextdash.ingest")
@@ -80,6 +81,8 @@ def _store(batch: Sequence[Observation]) -> Sequence[Outcome]:
     _capture_plans(
         state, [seen for seen, out in zip(batch, outcomes, strict=True) if out == Outcome.ACCEPTED]
     )
+    if state.learned:
+        recount(session_keys=state.learned)
     Quarantined.objects.bulk_create(refused)
     add_counts(counts)
     return outcomes
@@ -123,12 +126,23 @@ def _accept(state: State, seen: Observation) -> None:
         session = state.sessions.get(seen.session_id) or state.create_child(
             seen, root, seen.session_id, seen.agent_id, seen.agent_name
         )
+        _name(state, session, seen.agent_name)
         _touch_parent(state, root, seen)
+    elif seen.source == Source.OTLP and seen.call_id:
+        session = state.home_of(root, seen.call_id)
     _project(state, root, session, seen)
 
 
+def _name(state: State, child: SessionRow, name: str) -> None:
+    """A subagent whose first events did not tell what it is."""
+    if name and child.agent_name == UNNAMED != name:
+        child.agent_name = name
+        state.learned.add(child.key)
+        state.changed(child)
+
+
 def _project(state: State, root: SessionRow, session: SessionRow, seen: Observation) -> None:
-    live = seen.source != Source.TRANSCRIPT
+    live = seen.source not in HISTORY
     if live:
         activity.reopen(session, seen)
     late = live and activity.is_over(session)
@@ -228,7 +242,7 @@ def _tell(state: State, session: SessionRow, seen: Observation, event_key: int) 
 
 def _type(seen: Observation) -> str:
     # What a transcript tells besides has a word of its own: hooks tell of the same moment.
-    by_name = seen.kind == EventKind.OTHER or seen.source == Source.TRANSCRIPT
+    by_name = seen.kind == EventKind.OTHER or seen.source in HISTORY
     return seen.name[:60] if by_name else seen.kind
 
 
@@ -240,6 +254,7 @@ def _link_child(state: State, root: SessionRow, call: CallRow, seen: Observation
         child = state.create_child(
             seen, root, seen.spawned_id, seen.spawned_agent_id, seen.spawned_agent_name
         )
+    _name(state, child, seen.spawned_agent_name)
     call.child_id = child.key
     child.title = child.title or seen.spawned_title
     child.model = child.model or seen.spawned_model

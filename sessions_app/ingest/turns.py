@@ -5,11 +5,11 @@ reopens it, the next prompt interrupts what is still open.
 """
 
 from contextdash.ids import digest16
-from sessions_app.ingest.observation import Observation
+from sessions_app.ingest.observation import RANKS, Observation
 from sessions_app.ingest.rows import RunRow, SessionRow, TurnRow
 from sessions_app.ingest.state import State
-from sessions_app.models import Run, Turn
-from sessions_app.vocabulary import CallState, EventKind, RunStatus
+from sessions_app.models import Event, Run, Turn
+from sessions_app.vocabulary import CallState, EventKind, RunStatus, Source
 
 OPENING = frozenset(
     {
@@ -24,6 +24,7 @@ OPENING = frozenset(
         EventKind.PERMISSION,
         EventKind.SUBAGENT_START,
         EventKind.SUBAGENT_END,
+        EventKind.MODEL_CALL,
     }
 )
 """Kinds that show a turn's existence; others only join one that is known."""
@@ -43,7 +44,8 @@ def run_for(state: State, session: SessionRow, seen: Observation) -> RunRow | No
     if not turn_id and seen.kind == EventKind.PROMPT:
         turn_id = digest16(b"turn", seen.identity).hex()
     if not turn_id:
-        return state.newest_open_run(session)
+        # Telemetry comes late: what is open now says nothing about it.
+        return None if seen.source == Source.OTLP else state.newest_open_run(session)
     turn = state.turns.get((session.key, turn_id))
     if turn is None:
         if seen.kind not in OPENING:
@@ -62,6 +64,11 @@ def apply(state: State, session: SessionRow, run: RunRow, seen: Observation) -> 
         run.started_us = seen.at_us
     if run.sealed:
         return  # what another source tells late changes nothing about how it ended
+    if seen.source == Source.OTLP:
+        _tell_late(state, run, turn, seen)
+        return
+    if is_told_late(run) and seen.kind in OPENING:
+        _begin(state, session, run, turn, seen)
     if seen.kind == EventKind.PROMPT:
         _prompt(state, turn, seen)
         if not seen.queued:
@@ -102,6 +109,28 @@ def is_newest(state: State, session: SessionRow, run: RunRow | None) -> bool:
     return run is None or state.turn_of(run).number == session.turn_count
 
 
+def is_told_late(run: RunRow) -> bool:
+    """Whether only telemetry has told of the run: it is over then, nobody knows since when."""
+    return run.status == RunStatus.COMPLETED and run.ended_us is None and not run.ledger
+
+
+def _tell_late(state: State, run: RunRow, turn: TurnRow, seen: Observation) -> None:
+    """What telemetry adds; whether the run goes on or how it ended, others know better."""
+    if seen.kind == EventKind.PROMPT:
+        _prompt(state, turn, seen)
+    elif seen.kind in ENDING:
+        _end(state, run, turn, seen)
+    state.changed(run)
+
+
+def _begin(state: State, session: SessionRow, run: RunRow, turn: TurnRow, seen: Observation) -> None:
+    """The first word of another source about a run that telemetry told of: as if it were new."""
+    over_us = state.rows.next_prompt_us(session.key, seen.at_us)
+    run.status = RunStatus.RUNNING if over_us is None else RunStatus.INTERRUPTED
+    run.ended_us = turn.ended_us = over_us
+    state.changed(turn)
+
+
 def _first_run(state: State, session: SessionRow, seen: Observation, turn_id: str) -> RunRow:
     # Delivered after a prompt that came later: the turn was over by then.
     over_us = state.rows.next_prompt_us(session.key, seen.at_us)
@@ -109,10 +138,23 @@ def _first_run(state: State, session: SessionRow, seen: Observation, turn_id: st
 
 
 def _prompt(state: State, turn: TurnRow, seen: Observation) -> None:
-    if turn.prompted or not seen.prompt:
+    if not seen.prompt or (turn.prompted and not _knows_better(state, turn, seen)):
         return
     turn.prompted = True
     Turn.objects.filter(key=turn.key).update(prompt=seen.prompt)
+
+
+def _knows_better(state: State, turn: TurnRow, seen: Observation) -> bool:
+    """Whether the event's source goes before all that told the prompt so far."""
+    if seen.source == Source.OTLP:
+        return False
+    told = Event.objects.filter(run__turn=turn.key, kind=EventKind.PROMPT)
+    sources = set(told.values_list("source", flat=True))
+    for row in state.events:
+        run = state.runs_by_key.get(row.run_id or 0)
+        if row.kind == EventKind.PROMPT and run is not None and run.turn_id == turn.key:
+            sources.add(row.source)
+    return all(RANKS.get(source, 0) < RANKS.get(seen.source, 0) for source in sources)
 
 
 def _end(state: State, run: RunRow, turn: TurnRow, seen: Observation) -> None:
