@@ -12,6 +12,7 @@ from sessions_app.views import (
     seen,
     session,
     sessions,
+    transcript,
     usage,
 )
 
@@ -30,6 +31,10 @@ urlpatterns: list[URLPattern] = [
     path("sessions/<str:session_id>/calls/<int:key>/", session.call, name="session_call"),
     path(
         "sessions/<str:session_id>/calls/<int:key>/<slug:slug>/", session.call_part, name="session_call_part"
+    ),
+    path("sessions/<str:session_id>/transcript/", transcript.transcript, name="session_transcript"),
+    path(
+        "sessions/<str:session_id>/model-calls/<int:key>/", transcript.model_call, name="session_model_call"
     ),
     path("sessions/<str:session_id>/ledger/", panels.ledger_page, name="session_ledger"),
     path("sessions/<str:session_id>/ledger/<int:ordinal>/", panels.event, name="session_event"),

@@ -33,6 +33,9 @@ from sessions_app.registry import Row, registry
 from sessions_app.views.drawing import Drawn, Lanes
 from sessions_app.views.seen import first_unseen
 
+OWN_TABS = (("Timeline", "", "timeline"), ("Transcript", "transcript/", "transcript"))
+"""What every session has: title, rest of the address, name."""
+
 TAB_ORDER = (
     *("messages", "plans", "decisions", "mistakes"),
     *("reviews", "backlog", "subagents", "hooks"),
@@ -191,7 +194,7 @@ def head_context(found: Session, current: str = "timeline") -> dict[str, Any]:
 
 def _tabs(found: Session, current: str) -> list[Tab]:
     home = reverse("session", args=[found.id])
-    tabs = [Tab("Timeline", home, current == "timeline")]
+    tabs = [Tab(title, f"{home}{path}", current == slug) for title, path, slug in OWN_TABS]
     slugs = [slug for slug in registry.panels if slug not in TAB_ORDER]
     panels = [registry.panels[slug] for slug in (*TAB_ORDER, *slugs) if slug in registry.panels]
     tabs += [
