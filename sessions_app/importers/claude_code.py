@@ -1,7 +1,8 @@
 """Claude Code's transcripts: a JSON object a line, sessions and their subagents in files of their own."""
 
 import re
-from pathlib import PurePath
+from collections.abc import Mapping
+from pathlib import Path, PurePath
 from typing import Any
 
 from contextdash.cleaning import one_line
@@ -20,6 +21,7 @@ from sessions_app.importers.claude_records import (
 )
 from sessions_app.importers.counting import LISTED, count, listed, remember
 from sessions_app.importers.gathering import Gatherer, IterationSeen, Whose, shown, touched, whose
+from sessions_app.importers.lines import record_of
 from sessions_app.ingest import reading
 from sessions_app.ingest.reading import Body, mapping, text
 from sessions_app.vocabulary import EventKind
@@ -34,6 +36,17 @@ _ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 
 def is_agent_file(path: PurePath) -> bool:
     return path.stem.startswith("agent-")
+
+
+def beside(path: Path) -> Mapping[str, Any]:
+    """What stands beside a subagent's file about it."""
+    other = path.with_name(f"{path.stem}.meta.json")
+    if not is_agent_file(path) or not other.is_file():
+        return {}
+    try:
+        return record_of(other.read_bytes()[:100_000]) or {}
+    except OSError:
+        return {}
 
 
 class Reader:
@@ -73,6 +86,9 @@ class Reader:
     def count(self, record: Body) -> None:
         """Count a record that is not read: it was there before."""
         count(self.facts, "record_types", text(record, "type", 60) or "none")
+
+    def finish(self) -> None:
+        """Nothing waits for the end of the file."""
 
     def read(self, record: Body) -> None:
         self.count(record)

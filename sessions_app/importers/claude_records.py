@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from sessions_app.importers.counting import tokens
 from sessions_app.ingest.reading import Body, mapping, text
 from sessions_app.pricing import Usage
 
@@ -71,24 +72,19 @@ def usage_of(told: object) -> tuple[Usage | None, str, str]:
         return None, "", ""
     kinds = mapping(told, "cache_creation")
     short, long = (
-        _whole(kinds, "ephemeral_5m_input_tokens"),
-        _whole(kinds, "ephemeral_1h_input_tokens"),
+        tokens(kinds, "ephemeral_5m_input_tokens"),
+        tokens(kinds, "ephemeral_1h_input_tokens"),
     )
-    flat = _whole(told, "cache_creation_input_tokens")
+    flat = tokens(told, "cache_creation_input_tokens")
     assumed = ""
     if flat > short + long:  # only the total is told, or more than its parts
         short, assumed = flat - long, "5-minute cache writes"
     usage = Usage(
-        input=_whole(told, "input_tokens"),
-        output=_whole(told, "output_tokens"),
-        cache_read=_whole(told, "cache_read_input_tokens"),
+        input=tokens(told, "input_tokens"),
+        output=tokens(told, "output_tokens"),
+        cache_read=tokens(told, "cache_read_input_tokens"),
         cache_write_5m=short,
         cache_write_1h=long,
-        web_searches=_whole(mapping(told, "server_tool_use"), "web_search_requests"),
+        web_searches=tokens(mapping(told, "server_tool_use"), "web_search_requests"),
     )
     return usage, assumed, text(told, "speed", 20)
-
-
-def _whole(body: Body, key: str) -> int:
-    value = body.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**48 else 0

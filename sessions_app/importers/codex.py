@@ -9,7 +9,7 @@ from typing import Any
 from contextdash.cleaning import one_line
 from contextdash.clock import parse_us
 from contextdash.ids import child_session_id, digest16
-from sessions_app.importers.counting import count, listed
+from sessions_app.importers.counting import count, listed, tokens
 from sessions_app.importers.gathering import Gatherer, IterationSeen, Whose, joined, shown, touched, whose
 from sessions_app.ingest import reading
 from sessions_app.ingest.reading import mapping, text
@@ -59,6 +59,9 @@ class Reader:
         count(
             self.facts, "record_types", f"{sort}/{inner}" if sort in ("event_msg", "response_item") else sort
         )
+
+    def finish(self) -> None:
+        """Nothing waits for the end of the file."""
 
     def read(self, record: Record) -> None:
         self.count(record)
@@ -118,7 +121,7 @@ class Reader:
         if text(payload, "type") == "token_count":
             total = mapping(mapping(payload, "info"), "total_token_usage")
             self.state["total"] = (
-                [_whole(total, name) for name in _COUNTS] if total else self.state.get("total")
+                [tokens(total, name) for name in _COUNTS] if total else self.state.get("total")
             )
         if sort == "turn_context":
             self.state["model"] = text(payload, "model", 200)
@@ -267,7 +270,7 @@ class Reader:
         total = mapping(info, "total_token_usage")
         if not total:
             return
-        now = [_whole(total, name) for name in _COUNTS]
+        now = [tokens(total, name) for name in _COUNTS]
         before = self.state.get("total") or [0, 0, 0]
         if now == before:
             return
@@ -322,8 +325,3 @@ def _failed(said: str) -> bool:
         code = mapping(decoded, "metadata").get("exit_code") if isinstance(decoded, dict) else None
         return isinstance(code, int) and code != 0
     return False
-
-
-def _whole(body: Record, key: str) -> int:
-    value = body.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**48 else 0

@@ -1,5 +1,6 @@
 """What readers remember of a file, bounded: a hostile file fills no memory."""
 
+from collections.abc import Mapping
 from typing import Any
 
 LISTED = 500
@@ -25,3 +26,9 @@ def remember(state: dict[str, Any], name: str, key: str, value: object) -> None:
     kept[key] = value
     while len(kept) > LISTED:
         del kept[next(iter(kept))]
+
+
+def tokens(body: Mapping[str, Any], key: str) -> int:
+    """A number of tokens; 0 where there is none that can be believed."""
+    value = body.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**48 else 0

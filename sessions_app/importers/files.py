@@ -1,91 +1,68 @@
 """Files read into the database: incrementally, in parts that leave others their turn, restart-safe."""
 
 import os
-import socket
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic, sleep
-from typing import IO, Any
+from time import monotonic
+from typing import IO
 
-from contextdash import clock
-from contextdash.errors import Busy
 from contextdash.ids import digest16
-from contextdash.limits import HOST_CHARS
-from contextdash.writer import writer
-from sessions_app.importers import claude_code, codex, finding
-from sessions_app.importers.gathering import Gatherer
+from contextdash.limits import MIB
+from sessions_app.importers import clients, documents, opencode, opencode_stores
+from sessions_app.importers.intake import Intake, Place, Progress, Result
 from sessions_app.importers.lines import HEAD_BYTES, Line, head_of, lines, record_of
-from sessions_app.importers.storing import Part, store_parts
-from sessions_app.ingest.observation import Delivery
+from sessions_app.importers.stamps import Stamp, stamp_of
 from sessions_app.models import ImportSource
-from sessions_app.services.quarantine import refused_row
-from sessions_app.vocabulary import Source
 
-PART_ROWS = 600
-"""The first part's size; later ones are made to take PART_SECONDS."""
-PART_SECONDS = 0.04
-PART_BYTES = 4 * 1024 * 1024
-KEPT_SKIPPED = 100
-"""How many skipped lines of one file are kept to look at; all are counted."""
+__all__ = ["Place", "Result", "import_file"]
+
+PART_BYTES = 4 * MIB
 REMEMBERED_RECORDS = 20_000
-BUSY_TRIES = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Whose files these are."""
+def import_file(
+    path: Path,
+    *,
+    place: Place,
+    name: str = "",
+    progress: Progress | None = None,
+    seconds: float | None = None,
+) -> Result:
+    """Read what is new in a file.
 
-    host: str
-    owner_id: int | None = None
-
-    @classmethod
-    def here(cls) -> "Place":
-        return cls(host=socket.gethostname()[:HOST_CHARS])
-
-
-@dataclass(slots=True)
-class Result:
-    path: str
-    events: int = 0
-    """New ones."""
-    lines: int = 0
-    skipped: int = 0
-    unchanged: bool = False
-
-
-READERS: dict[str, type[claude_code.Reader] | type[codex.Reader]] = {
-    claude_code.CLIENT: claude_code.Reader,
-    codex.CLIENT: codex.Reader,
-}
-
-type Progress = Callable[[int], None]
-"""Told how many bytes of the file are read."""
-
-
-def import_file(path: Path, *, place: Place, name: str = "", progress: Progress | None = None) -> Result:
-    """Read what is new in a file. ``name`` is the path that it has at home, for one that was uploaded.
+    ``name`` is the path that it has at home, for one that was uploaded; ``seconds`` is after how long it is
+    paused (the result is not ``finished`` then, and another call goes on).
 
     Raises:
         OSError: it cannot be read.
         Busy: the database stayed locked; what is read so far is stored.
     """
     name = name or os.path.realpath(path)
+    source = _source(place, path, name)
+    result = Result(name, source_id=source.pk or 0)
+    now = stamp_of(path)
+    before = Stamp(source.inode, source.size, source.modified_ns)
+    if source.pk and now == before and (source.offset >= source.size or source.partial_tail):
+        result.unchanged = True
+        if source.session_id:
+            result.session_ids[source.session_id] = None
+        return result
+    pause_at = None if seconds is None else monotonic() + seconds
+    intake = Intake(source, place, result, progress, pause_at)
+    if source.client == opencode.CLIENT:
+        source.inode, source.size, source.modified_ns = now
+        opencode_stores.read(path, intake)
+        return result
     with path.open("rb") as file:
-        stat = os.fstat(file.fileno())
-        source = _source(place, path, name)
-        result = Result(name)
-        same = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
-        if source.pk and same == (source.inode, source.size, source.modified_ns):
-            result.unchanged = True
-            return result
-        if source.pk and not _goes_on(file, source, stat.st_size):
+        whole = documents.is_document(name)
+        goes_on = now == before if whole else now.size >= source.offset and _same_head(file, source)
+        if source.pk and not goes_on:
             _begin_anew(source)
-        source.inode, source.size, source.modified_ns = same
-        source.head_size = min(stat.st_size, HEAD_BYTES)
+        source.inode, source.size, source.modified_ns = now
+        source.head_size = min(now.size, HEAD_BYTES)
         source.head = head_of(file, source.head_size)
-        _Import(path, file, source, place, result, progress).run()
+        _Import(path, file, intake, whole=whole).run()
     return result
 
 
@@ -93,62 +70,63 @@ def _source(place: Place, path: Path, name: str) -> ImportSource:
     digest = digest16(b"import", place.host.encode(), name.encode("utf-8", "surrogateescape"))
     shown = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     found = ImportSource.objects.filter(path_digest=digest).first()
-    client = finding.client_of(path) or claude_code.CLIENT if found is None else found.client
+    if found is not None and found.records:
+        return found
+    client = clients.client_of(path) or clients.FALLBACK
+    if found is not None:  # its first record was not whole yet
+        found.client = client
     return found or ImportSource(host=place.host, path=shown, path_digest=digest, client=client, head=b"")
 
 
-def _goes_on(file: IO[bytes], source: ImportSource, size: int) -> bool:
+def _same_head(file: IO[bytes], source: ImportSource) -> bool:
     """Whether it is the file that was read before, perhaps grown."""
-    return size >= source.offset and head_of(file, source.head_size) == bytes(source.head)
+    return head_of(file, source.head_size) == bytes(source.head)
 
 
 def _begin_anew(source: ImportSource) -> None:
     source.offset = source.lines = source.blank = source.records = 0
     source.skipped = source.duplicates = source.copied = 0
+    source.error = ""
     given = source.facts.get("title_given")
     source.state, source.facts = {}, {"title_given": given} if given else {}
 
 
 class _Import:
-    def __init__(
-        self,
-        path: Path,
-        file: IO[bytes],
-        source: ImportSource,
-        place: Place,
-        result: Result,
-        progress: Progress | None,
-    ) -> None:
+    def __init__(self, path: Path, file: IO[bytes], intake: Intake, *, whole: bool) -> None:
         self._file = file
-        self._source = source
-        self._result = result
-        self._progress = progress
-        self._gatherer = Gatherer(
-            source.client,
-            Delivery(received_us=clock.now_us(), host=place.host, owner_id=place.owner_id),
+        self._intake = intake
+        self._source = source = intake.source
+        self._whole = whole
+        client = clients.CLIENTS[source.client]
+        self._reader = client.reader(
+            intake.gatherer, Path(source.path), client.beside(path), source.state, source.facts
         )
-        self._reader: claude_code.Reader | codex.Reader = READERS[source.client](
-            self._gatherer, Path(source.path), _meta(path), source.state, source.facts
-        )
-        self._skipped: list[Any] = []
         self._recent: OrderedDict[str, None] = OrderedDict()
-        self._rows = PART_ROWS
 
     def run(self) -> None:
-        source = self._source
+        source, intake = self._source, self._intake
         source.partial_tail = False
         since = source.offset
-        for line in lines(self._file, source.offset):
+        for line in self._pieces():
             if not line.whole and not self._is_whole(line):
                 source.partial_tail = True
                 break
             self._take(line)
             source.offset = line.end
-            full = self._gatherer.gathered.size >= self._rows and self._reader.between_calls
+            full = intake.full and self._reader.between_calls
             if full or source.offset - since > PART_BYTES:
                 self._store()
                 since = source.offset
+                if intake.must_pause:
+                    intake.result.finished = False
+                    return
+        self._reader.finish()
         self._store()
+
+    def _pieces(self) -> Iterator[Line]:
+        if self._whole:
+            return documents.messages(self._file, self._source.offset, self._source.state)
+        return lines(self._file, self._source.offset)
 
     @staticmethod
     def _is_whole(line: Line) -> bool:
@@ -181,55 +159,11 @@ class _Import:
         return False
 
     def _skip(self, line: Line) -> None:
-        source = self._source
-        source.skipped += 1
-        self._result.skipped += 1
-        if source.skipped <= KEPT_SKIPPED:
-            begins = line.end - len(line.raw)
-            reason = "too_large" if line.too_long else "malformed"
-            self._skipped.append(
-                refused_row(
-                    client=source.client,
-                    event="line",
-                    reason=reason,
-                    detail=f"{source.path}, line {source.lines}, byte {begins}: no JSON object",
-                    body=line.raw,
-                    session_id=self._reader.session_id,
-                    source=Source.TRANSCRIPT,
-                )
-            )
+        where = f"line {self._source.lines}, byte {line.end - len(line.raw)}"
+        reason, why = (
+            ("too_large", "longer than LINE_BYTES") if line.too_long else ("malformed", "no JSON object")
+        )
+        self._intake.skip(where, why, line.raw, reason=reason, session_id=self._reader.session_id)
 
     def _store(self) -> None:
-        source, reader = self._source, self._reader
-        source.session_id = reader.session_id[:128]
-        part = Part(self._gatherer.take(), source, reader.session_id, reader.title[0], self._skipped)
-        self._skipped = []
-        began = monotonic()
-        self._result.events += _in_turn(part)
-        took = monotonic() - began
-        self._rows = max(100, min(3000, int(self._rows * PART_SECONDS / max(took, 0.001))))
-        self._result.lines = source.lines
-        if self._progress is not None:
-            self._progress(source.offset)
-
-
-def _in_turn(part: Part) -> int:
-    for attempt in range(BUSY_TRIES):
-        try:
-            return writer.submit(store_parts, [part])[0]
-        except Busy:
-            if attempt == BUSY_TRIES - 1:
-                raise
-            sleep(0.2)
-    raise AssertionError("unreachable")
-
-
-def _meta(path: Path) -> Mapping[str, Any]:
-    """What stands beside a subagent's file about it."""
-    beside = path.with_name(f"{path.stem}.meta.json")
-    if not claude_code.is_agent_file(path) or not beside.is_file():
-        return {}
-    try:
-        return record_of(beside.read_bytes()[:100_000]) or {}
-    except OSError:
-        return {}
+        self._intake.store(self._reader.session_id, self._reader.title[0], self._source.offset)

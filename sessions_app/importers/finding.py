@@ -4,18 +4,13 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from sessions_app.importers import claude_code, codex
-from sessions_app.importers.lines import lines, record_of
+from sessions_app.importers.clients import HEAD_LINES, client_of, records
 from sessions_app.ingest.reading import text
 
-HEAD_LINES = 60
-"""A transcript has its first record of a conversation within these."""
 FORK_LINES = 20_000
-NO_TRANSCRIPTS = frozenset({"journal.jsonl", "history.jsonl"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +24,13 @@ def standard_folders(environ: Mapping[str, str], home: Path) -> list[Path]:
     named = [Path(part).expanduser() for part in environ.get("CLAUDE_CONFIG_DIR", "").split(",") if part]
     claude = [folder / "projects" for folder in (*named, home / ".claude", home / ".config" / "claude")]
     rollouts = Path(environ.get("CODEX_HOME") or home / ".codex").expanduser()
-    kept = (*claude, rollouts / "sessions", rollouts / "archived_sessions")
+    gemini = Path(environ.get("GEMINI_CLI_HOME") or home).expanduser() / ".gemini"
+    shared = Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share").expanduser()
+    kept = (
+        *claude,
+        *(rollouts / "sessions", rollouts / "archived_sessions"),
+        *(gemini / "tmp", shared / "opencode", home / ".copilot" / "session-state"),
+    )
     return list(dict.fromkeys(folder for folder in kept if folder.is_dir()))
 
 
@@ -53,25 +54,6 @@ def find(roots: Iterable[Path]) -> list[Found]:
     return _sources_first(found)
 
 
-def client_of(path: Path) -> str:
-    """Whose transcript a file is, by its name and first records; empty where it is none."""
-    if path.name in NO_TRANSCRIPTS or path.suffix != ".jsonl":
-        return ""
-    for record in _records(path, HEAD_LINES):
-        if client := client_of_record(record):
-            return client
-    return ""
-
-
-def client_of_record(record: Mapping[str, Any]) -> str:
-    """Which client writes such a record; empty where it does not say."""
-    if record.get("type") == "session_meta" and isinstance(record.get("payload"), dict):
-        return codex.CLIENT
-    if "sessionId" in record and isinstance(record.get("type"), str):
-        return claude_code.CLIENT
-    return ""
-
-
 def files_below(root: Path) -> Iterator[Path]:
     """
     Raises:
@@ -82,7 +64,9 @@ def files_below(root: Path) -> Iterator[Path]:
         return
     if not root.is_dir():
         raise FileNotFoundError(f"There is no file or folder {root}.")
-    for folder, _, names in os.walk(root):
+    for folder, inner, names in os.walk(root):
+        if Path(folder).name == "storage":  # OpenCode's messages are found by their sessions
+            inner[:] = [name for name in inner if name not in ("message", "part")]
         for name in sorted(names):
             path = Path(folder, name)
             if path.is_file():
@@ -107,8 +91,8 @@ def _sources_first(found: list[Found]) -> list[Found]:
 def _by_going_on(group: list[Found]) -> list[Found]:
     told = {one.path: list(_uuids(one.path)) for one in group}
     files: defaultdict[str, int] = defaultdict(int)
-    for records in told.values():
-        for uuid in {uuid for uuid, _ in records}:
+    for pairs in told.values():
+        for uuid in {uuid for uuid, _ in pairs}:
             files[uuid] += 1
 
     def went_on(one: Found) -> str:
@@ -123,14 +107,6 @@ def _first_uuid(path: Path) -> str:
 
 
 def _uuids(path: Path, limit: int = FORK_LINES) -> Iterator[tuple[str, str]]:
-    for record in _records(path, limit):
+    for record in records(path, limit):
         if uuid := text(record, "uuid"):
             yield uuid, text(record, "timestamp")
-
-
-def _records(path: Path, limit: int) -> Iterator[dict[str, Any]]:
-    with path.open("rb") as file:
-        for line in islice(lines(file, 0), limit):
-            record = None if line.too_long else record_of(line.raw)
-            if record is not None:
-                yield record

@@ -6,8 +6,7 @@ from pathlib import Path
 from contextdash.errors import Busy
 from sessions_app.importers import finding
 from sessions_app.importers.files import Place, import_file
-
-type _Stamp = tuple[int, int, int]
+from sessions_app.importers.stamps import Stamp, stamp_of
 
 
 class Follower:
@@ -17,12 +16,12 @@ class Follower:
         self._roots = roots
         self._environ = environ
         self._home = home
-        self._seen: dict[Path, _Stamp] = {}
+        self._seen: dict[Path, Stamp] = {}
         self._problems: list[str] = []
 
     def look(self) -> Iterator[tuple[Path, int]]:
         """Import what is new or has changed; each file with how many events were new in it."""
-        changed: dict[Path, _Stamp] = {}
+        changed: dict[Path, Stamp] = {}
         for root in self._roots or finding.standard_folders(self._environ, self._home):
             changed |= self._changed(root)
         for one in self._found(list(changed)):
@@ -41,8 +40,8 @@ class Follower:
         told, self._problems = self._problems, []
         return told
 
-    def _changed(self, root: Path) -> dict[Path, _Stamp]:
-        found: dict[Path, _Stamp] = {}
+    def _changed(self, root: Path) -> dict[Path, Stamp]:
+        found: dict[Path, Stamp] = {}
         try:
             paths = list(finding.files_below(root))
         except OSError as error:
@@ -50,10 +49,9 @@ class Follower:
             return found
         for path in paths:
             try:
-                stat = path.stat()
+                stamp = stamp_of(path)
             except OSError:
                 continue  # it went away in this moment
-            stamp = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
             if self._seen.get(path) != stamp:
                 found[path] = stamp
         return found

@@ -84,7 +84,7 @@ def _error(seen: Observation, body: Body) -> None:
 
 
 def _tool(seen: Observation, body: Body) -> None:
-    arguments = _object(body.get("toolArgs"))
+    arguments = decoded(body.get("toolArgs"))
     seen.tool = text(body, "toolName", 200)
     seen.summary = reading.summary(arguments)
     seen.files = files_of(seen.tool, arguments)
@@ -104,10 +104,11 @@ def _tool(seen: Observation, body: Body) -> None:
         seen.error = text(error, "message") if isinstance(error, dict) else text(body, "error") or "failed"
 
 
-def _object(value: Any) -> Any:
+def decoded(value: Any) -> Any:
+    """Arguments, which some releases tell as their JSON in a string."""
     if isinstance(value, str):
         try:
             return json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return value
     return value

@@ -89,9 +89,12 @@ def _error(response: Body) -> str:
         return text(error, "message") or text(error, "type") or "failed"
     if isinstance(error, str) and error:
         return error
-    # A shell command that exits with an error is told in words only.
-    shown = text(response, "returnDisplay")
-    return shown if shown.startswith("Command exited with code: ") and not shown.endswith(": 0") else ""
+    return failure_in(text(response, "returnDisplay"))
+
+
+def failure_in(display: str) -> str:
+    """A shell command that exits with an error is told in words only."""
+    return display if display.startswith("Command exited with code: ") and not display.endswith(": 0") else ""
 
 
 def _written_plan(asked: Body) -> tuple[PlanSeen, ...]:

@@ -9,10 +9,13 @@ from typing import Any
 from contextdash.clock import parse_us
 from sessions_app.ingest import reading
 from sessions_app.ingest.files import files_of
-from sessions_app.ingest.observation import Observation
+from sessions_app.ingest.observation import Observation, PlanSeen
 from sessions_app.ingest.reading import Body, Ids, mapping, text
 from sessions_app.vocabulary import EventKind
 
+ABORTED = "MessageAbortedError"
+INVALID = "invalid"
+"""The tool that answers a call which the model could not spell."""
 BEFORE, AFTER = "tool.execute.before", "tool.execute.after"
 STREAMS = frozenset(
     {
@@ -102,12 +105,12 @@ def _part(seen: Observation, part: Body) -> None:
         seen.stream = True
     elif _is_prompt(part):
         seen.kind, seen.category, seen.priority = EventKind.PROMPT, "prompt", 1
-        seen.prompt = _unquoted(text(part, "text"))
+        seen.prompt = unquoted(text(part, "text"))
         seen.data = seen.prompt[:500]
     elif part.get("type") == "text":
         seen.kind, seen.answer = EventKind.ANSWER, text(part, "text")
     elif text(state, "status") == "error":
-        seen.kind, seen.error = EventKind.TOOL_FAILED, text(state, "error") or "failed"
+        seen.kind, seen.error = EventKind.TOOL_FAILED, failure_of(text(part, "tool"), state)
         _call(seen, text(part, "tool", 200), state.get("input"))
         seen.output_size = len(seen.error.encode())
         seen.duration_us = _took(mapping(state, "time"))
@@ -124,13 +127,15 @@ def _tool(seen: Observation, body: Body) -> None:
     if seen.name == AFTER:
         seen.kind = EventKind.TOOL_END
         seen.output_size = reading.size(output, "output")
-        status = mapping(output, "metadata").get("exit")
-        if isinstance(status, int) and status != 0:
-            seen.kind, seen.error = EventKind.TOOL_FAILED, f"Exit code {status}\n{text(output, 'output')}"
+        error = failure_of(seen.tool, output)
+        if error:
+            seen.kind, seen.error = EventKind.TOOL_FAILED, error
+        else:
+            seen.plans = written_plan(seen.tool, mapping(asked, "args"))
 
 
 def _call(seen: Observation, tool: str, arguments: Any) -> None:
-    seen.tool = "failed call" if tool == "invalid" else tool
+    seen.tool = tool
     seen.summary = reading.summary(arguments)
     seen.files = files_of(seen.tool, arguments)
     seen.input_size = len(reading.encode(arguments)) if arguments is not None else 0
@@ -141,16 +146,36 @@ def _took(times: Body) -> int | None:
     return end - start if start is not None and end is not None and end >= start else None
 
 
-def _unquoted(prompt: str) -> str:
+def unquoted(prompt: str) -> str:
     """``opencode run`` wraps its argument in quotes."""
     quoted = len(prompt) > 1 and prompt[0] == prompt[-1] == '"' and '"' not in prompt[1:-1]
     return prompt[1:-1] if quoted else prompt
 
 
+def title_of(info: Body) -> str:
+    """The session's title; the one that it begins with is none."""
+    title = text(info, "title")
+    return "" if title.startswith(("New session - ", "Child session - ")) else title
+
+
+def failure_of(tool: str, state: Body) -> str:
+    """How a call ended badly, by its state or by the output of its hook; empty where it did not."""
+    if text(state, "status") == "error":
+        return text(state, "error") or "failed"
+    status = mapping(state, "metadata").get("exit")
+    if isinstance(status, int) and not isinstance(status, bool) and status != 0:
+        return f"Exit code {status}\n{text(state, 'output')}"
+    return text(state, "output") or "invalid call" if tool == INVALID else ""
+
+
+def written_plan(tool: str, asked: Body) -> tuple[PlanSeen, ...]:
+    """The plan that a file which was just written holds, if it is one."""
+    return reading.written_plans(text(asked, "filePath"), text(asked, "content")) if tool == "write" else ()
+
+
 def _session(seen: Observation, properties: Body) -> None:
     info = mapping(properties, "info")
-    title = text(info, "title", 200)
-    seen.title = "" if title.startswith("New session - ") else title
+    seen.title = title_of(info)[:200]
     model = mapping(info, "model")
     seen.model = text(model, "modelID", 200) or text(model, "id", 200)
     seen.agent_name = text(info, "agent", 200)
@@ -183,7 +208,7 @@ def _error(seen: Observation, properties: Body) -> None:
     error = mapping(properties, "error")
     seen.kind, seen.category, seen.priority = EventKind.TURN_FAILED, "turn", 1
     seen.error = seen.data = text(mapping(error, "data"), "message") or text(error, "name") or "error"
-    if text(error, "name") == "MessageAbortedError":
+    if text(error, "name") == ABORTED:
         seen.kind, seen.priority, seen.interrupted = EventKind.TURN_END, 2, True
 
 
