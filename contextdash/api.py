@@ -25,14 +25,19 @@ from contextdash.ingest_api import router as ingest
 from contextdash.standup_api import router as standup
 from reviews_app.api import router as reviews
 from reviews_app.api_links import router as finding_links
+from sessions_app.api.capabilities import router as capabilities
+from sessions_app.api.continuations import router as continuations
 from sessions_app.api.decisions import router as decisions
+from sessions_app.api.epochs import router as epochs
 from sessions_app.api.hook_events import router as hook_events
 from sessions_app.api.ledger import router as ledger
 from sessions_app.api.messages import router as messages
 from sessions_app.api.mistakes import router as mistakes
+from sessions_app.api.partials import router as partials
 from sessions_app.api.places import router as places
 from sessions_app.api.plans import router as plans
 from sessions_app.api.sessions import router as sessions
+from sessions_app.api.spawns import router as spawns
 
 
 class Problem(Schema):
@@ -74,6 +79,11 @@ api.add_router("", places)
 api.add_router("", ledger)
 api.add_router("", ingest)
 api.add_router("sessions", sessions)
+api.add_router("spawns", spawns)
+api.add_router("continuations", continuations)
+api.add_router("partials", partials)
+api.add_router("capabilities", capabilities)
+api.add_router("epochs", epochs)
 api.add_router("messages", messages)
 api.add_router("plans", plans)
 api.add_router("decisions", decisions)

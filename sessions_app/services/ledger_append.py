@@ -29,8 +29,10 @@ from sessions_app.models import (
     ToolJournalEntry,
     ToolOperation,
 )
+from sessions_app.queries.continuations import check_start
 from sessions_app.queries.sessions_api import payload_value
 from sessions_app.services.partials import delete_partials_for
+from sessions_app.services.spawn_calls import link_calls
 from sessions_app.vocabulary import CallState
 
 PLAIN: frozenset[Lane] = frozenset()
@@ -118,6 +120,8 @@ def _append(
         answers.append(Appended(sent.event.id, seq, created=True))
     if fresh:
         _admit(run, events, fresh, expected_seq)
+        if run.last_seq == 0:
+            check_start(run, events[fresh[0]])
         _check_version(expected_version)
         _store(run, events, seen, fresh, writers)
     return answers
@@ -339,6 +343,8 @@ def _keep(run: Run, lanes: Lanes, ids: Mapping[str, str]) -> None:
         for call in lanes.new_calls:
             call.call_id = keys[ids[call.provider_call_id]]
         LedgerCall.objects.bulk_create(lanes.new_calls)
+        if run.session.child_count:
+            link_calls(run.session, ids.values())
     if lanes.answered:
         LedgerCall.objects.bulk_update(lanes.answered, ["result_event"])
     for operation, call in lanes.new_operations:

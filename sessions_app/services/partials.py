@@ -28,6 +28,7 @@ from sessions_app.queries.partials import is_final
 _BORDER_CHARS = 1024
 """How far back from the end of a full segment a space is looked for: a word is not cut in two."""
 
+_MARK_AT_END = re.compile(r"\[masked: [^\]]+\]\Z")
 _REST_OF_SECRET = re.compile(r"[A-Za-z0-9_+/=.~-]*")
 
 
@@ -138,7 +139,7 @@ def _add(snapshot: PartialSnapshot, text: str) -> None:
 
 def joined_text(before: str, text: str) -> str:
     """What is shown of a text and the piece that follows it, without a secret that they hold together."""
-    if before.endswith("]") and "[masked: " in before[-60:]:
+    if _MARK_AT_END.search(before[-80:]):
         # The rest of a secret whose beginning is masked already.
         text = text[_REST_OF_SECRET.match(text).end() :]  # type: ignore[union-attr]  # matches the empty text
     return mask(clean(before + text))
