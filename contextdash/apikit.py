@@ -153,6 +153,15 @@ def permit(actor: Actor, scope: str) -> None:
         raise Forbidden("Viewers change nothing. Ask an owner for the role of a member.")
 
 
+def may(actor: Actor, scope: str) -> bool:
+    """Whether ``permit`` lets them."""
+    try:
+        permit(actor, scope)
+    except Forbidden:
+        return False
+    return True
+
+
 class Body(Schema):
     """A writer's body. A field that nobody knows is refused, since a misspelt one would be lost."""
 

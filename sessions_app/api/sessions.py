@@ -7,9 +7,20 @@ from ninja import Query, Router, Status
 from pydantic import Field
 
 from contextdash.actor import Actor
-from contextdash.apikit import Body, Paging, PatchBody, allow, listed, once, required_if_match
-from contextdash.limits import LABELS
+from contextdash.apikit import (
+    Body,
+    Paging,
+    PatchBody,
+    all_listed,
+    allow,
+    if_match,
+    listed,
+    once,
+    required_if_match,
+)
+from contextdash.limits import LABELS, PAGE_ROWS
 from contextdash.models.token import Scope
+from sessions_app.api.found import readable
 from sessions_app.api.outs import PurgeOut, SessionList, SessionOut, purge_out, session_item, session_out
 from sessions_app.export.answer import answer
 from sessions_app.models import Purge, Session
@@ -17,6 +28,7 @@ from sessions_app.queries import sessions_api as queries
 from sessions_app.queries.sessions import SessionFilter
 from sessions_app.services.belonging import project_of_slug
 from sessions_app.services.ending import close_session, delete_session
+from sessions_app.services.many_sessions import Seen, archive_sessions, delete_sessions
 from sessions_app.services.purging import drive_on, open_purges
 from sessions_app.services.sessions import TOLD, change_session, ensure_session
 from sessions_app.vocabulary import SessionStatus
@@ -39,6 +51,9 @@ class EnsureIn(Body):
     provider: str | None = None
     model: str | None = None
     project: str | None = Field(None, description="A project's slug.")
+    request_fingerprint: str | None = Field(
+        None, description="Of the request that makes the session: no other request finds it then."
+    )
 
 
 class CloseIn(Body):
@@ -48,6 +63,20 @@ class CloseIn(Body):
 
 class ReasonIn(Body):
     reason: str
+
+
+class SeenIn(Body):
+    id: str
+    metadata_version: int
+
+
+class ManyIn(Body):
+    sessions: list[SeenIn] = Field(min_length=1, max_length=PAGE_ROWS)
+    reason: str = ""
+
+
+class ArchiveIn(ManyIn):
+    archived: bool = True
 
 
 class SessionPatch(PatchBody):
@@ -83,7 +112,13 @@ class SessionQuery(Paging):
 def ensured(actor: Actor, payload: EnsureIn) -> tuple[Session, bool]:
     told = {name: value for name, value in payload.model_dump(include=set(TOLD)).items() if value is not None}
     project = project_of_slug(payload.project)
-    return ensure_session(actor=actor, session_id=payload.session_id, project=project, told=told)
+    return ensure_session(
+        actor=actor,
+        session_id=payload.session_id,
+        project=project,
+        told=told,
+        fingerprint=payload.request_fingerprint,
+    )
 
 
 @router.post("/ensure", response={200: SessionOut, 201: SessionOut}, summary="Find or make a session")
@@ -99,6 +134,24 @@ def ensure(request: HttpRequest, payload: EnsureIn) -> Status[Any]:
 
     session = once(request, actor, Session, create)
     return Status(201 if made else 200, session_out(session))
+
+
+@router.post("/archive", response=SessionList, summary="Archive sessions")
+def archive(request: HttpRequest, payload: ArchiveIn) -> Any:
+    """All or none: each must be at the version that is told. What is archived already is left alone."""
+    actor = allow(request, Scope.WRITE)
+    seen = [Seen(queries.find_session(one.id), one.metadata_version) for one in payload.sessions]
+    done = archive_sessions(seen=seen, archived=payload.archived, actor=actor, reason=payload.reason)
+    return all_listed(done, session_out)
+
+
+@router.post("/delete", response={204: None}, summary="Delete sessions")
+def delete_many(request: HttpRequest, payload: ManyIn) -> Status[None]:
+    """All or none, as ``DELETE`` does with one; each must be at the version that is told."""
+    actor = allow(request, Scope.WRITE)
+    seen = [Seen(queries.any_session(one.id), one.metadata_version) for one in payload.sessions]
+    delete_sessions(seen=seen, actor=actor, reason=payload.reason)
+    return Status(204, None)
 
 
 @router.get("", response=SessionList, summary="Sessions, newest activity first")
@@ -126,9 +179,9 @@ def sessions(request: HttpRequest, query: Query[SessionQuery]) -> Any:
 
 @router.get("/{session_id}", response=SessionOut, summary="One session")
 def session(request: HttpRequest, session_id: str) -> Any:
-    """By id, by a beginning that only one id has, or ``latest``."""
-    allow(request, Scope.READ)
-    return session_out(queries.find_session(session_id))
+    """By id, by a beginning that only one id has, or ``latest``. A deleted one for owners, scope admin."""
+    actor = allow(request, Scope.READ)
+    return session_out(readable(actor, session_id))
 
 
 @router.patch("/{session_id}", response=SessionOut, summary="Change a session")
@@ -164,17 +217,20 @@ def close(request: HttpRequest, session_id: str, payload: CloseIn | None = None)
 
 @router.delete("/{session_id}", response={204: None}, summary="Delete a session")
 def delete(request: HttpRequest, session_id: str, reason: str = "") -> Status[None]:
-    """Hide a session and its subagents and refuse their ids; decisions, mistakes, findings, stories stay."""
+    """Hide a session and its subagents and refuse their ids; decisions, mistakes, findings, stories stay.
+    With ``If-Match`` only at that ``metadata_version``.
+    """
     actor = allow(request, Scope.WRITE)
-    delete_session(session=queries.find_session(session_id), actor=actor, reason=reason)
+    session = queries.find_session(session_id)
+    delete_session(session=session, actor=actor, reason=reason, expected_version=if_match(request))
     return Status(204, None)
 
 
 @router.get("/{session_id}/export", summary="A session as a file")
 def export(request: HttpRequest, session_id: str, format: str = "json") -> Any:  # noqa: A002 - its name outside
     """The session and its subagents, streamed: ``format=json`` with every payload, ``format=md`` to read."""
-    allow(request, Scope.READ)
-    return answer(queries.find_session(session_id), format)
+    actor = allow(request, Scope.READ)
+    return answer(readable(actor, session_id), format)
 
 
 @router.post("/{session_id}/purge", response=PurgeOut, summary="Erase a session's events")

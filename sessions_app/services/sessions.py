@@ -16,7 +16,15 @@ from contextdash.limits import HOST_CHARS, PLACE_CHARS, TITLE_CHARS
 from contextdash.redaction import mask
 from contextdash.services.changing import change_row
 from contextdash.writer import write
-from sessions_app.models import Project, Session, SessionState, Tombstone, Workspace
+from sessions_app.models import (
+    Project,
+    Session,
+    SessionCreateClaim,
+    SessionState,
+    Tombstone,
+    Workspace,
+)
+from sessions_app.services.claim_ids import claim_id
 from sessions_app.services.labels import as_text, checked_labels, labels_of, replace_labels
 from sessions_app.vocabulary import Activity
 
@@ -42,20 +50,24 @@ def ensure_session(
     session_id: str | None = None,
     project: Project | None = None,
     told: Mapping[str, str | None] | None = None,
+    fingerprint: str | None = None,
 ) -> tuple[Session, bool]:
     """The session of that id, and whether it was made just now; without an id a new one is minted.
 
     What is told (fields of TOLD) fills what a session that exists does not know yet; nothing is overwritten,
     and a closed session stays closed. Without a project it gets the one that is known of its workspace.
+    With the fingerprint of a request it is found only by the request that made it.
 
     Raises:
-        Conflict: it was deleted.
+        Conflict: it was deleted, or made by another request (``identity_mismatch``).
         Invalid: the id is empty, a field is unknown or too long.
     """
     values = _told(told or {})
     raw_id = ids.mint() if session_id is None else session_id
     agent_name = values.get("agent_name") or "main"
     session, made = _found_or_made(session_id=raw_id, actor=actor, agent_name=agent_name)
+    if fingerprint is not None:
+        _claim(session, claim_id(fingerprint, "request_fingerprint"), made=made)
     fresh: dict[str, object] = {
         name: value for name, value in values.items() if value and not getattr(session, name)
     }
@@ -209,6 +221,22 @@ def _found_or_made(*, session_id: str, actor: Actor, agent_name: str) -> tuple[S
     except IntegrityError:  # PostgreSQL: somebody else made it at this very moment
         return Session.objects.get(id=stored_id), False
     return made, True
+
+
+def _claim(session: Session, fingerprint: str, *, made: bool) -> None:
+    """The first request that asked for the id has it."""
+    if made:
+        SessionCreateClaim.objects.create(
+            session_id=session.id, request_fingerprint=fingerprint, claimed_us=clock.now_us()
+        )
+        return
+    claim = SessionCreateClaim.objects.filter(session_id=session.id).first()
+    if claim is None or claim.request_fingerprint != fingerprint:
+        raise Conflict(
+            f"Session {session.id} was made by another request. Use a new id.",
+            field="request_fingerprint",
+            code="identity_mismatch",
+        )
 
 
 def _project_at(*, host: str, root: str) -> Project | None:

@@ -188,9 +188,7 @@ def test_a_start_opens_the_target_and_must_be_of_its_claim(api):
 
 
 def test_claims_are_listed_by_time_and_id_and_pending_ones_alone(api):
-    claims = []
-    for number in (1, 2, 3):
-        claims.append(api.post("continuations", body(sealed(f"run-{number}"), number)).json())
+    claims = [api.post("continuations", body(sealed(f"run-{number}"), number)).json() for number in (1, 2, 3)]
     ContinuationClaim.objects.update(claimed_us=7)
     first = api.get("continuations", limit=2).json()
     assert [row["claim_id"] for row in first["items"]] == ["claim-1", "claim-2"]

@@ -111,17 +111,16 @@ def put(api: Any, name: str, version: int) -> Any:
     )
 
 
-def test_capabilities_of_the_server_hold_and_others_are_kept_for_information(api, make_api, owner):
-    admin = make_api("admin", owner)
+def test_capabilities_of_the_server_hold_and_others_are_kept_for_information(api, make_api):
     spoken = api.get("capabilities").json()["items"]
     assert [(row["version"], row["required"]) for row in spoken] == [(1, True)] * 3
-    assert put(admin, "runtime_recovery_authority", 1).status_code == 200
-    refused = put(admin, "runtime_recovery_authority", 2)
+    assert put(api, "runtime_recovery_authority", 1).status_code == 200
+    refused = put(api, "runtime_recovery_authority", 2)
     assert (refused.status_code, refused.json()["error"]) == (409, "unsupported_version")
     for version in (3, 2):
-        assert put(admin, "client_sketches", version).json()["version"] == 3
-    assert put(admin, "client_sketches", 0).status_code == 422
-    assert put(api, "client_sketches", 4).status_code == 403
+        assert put(api, "client_sketches", version).json()["version"] == 3
+    assert put(api, "client_sketches", 0).status_code == 422
+    assert put(make_api("read"), "client_sketches", 4).status_code == 403
     named = {row["capability"]: row for row in api.get("capabilities").json()["items"]}
     assert named["client_sketches"]["required"] is False
     assert Capability.objects.count() == 2

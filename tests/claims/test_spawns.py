@@ -33,7 +33,8 @@ def test_a_claim_makes_the_child_its_turn_and_run_and_the_call_leads_to_it(api, 
     answer = api.post("spawns", WORK)
     assert answer.status_code == 201, answer.content
     child = Session.objects.get(id="child-1")
-    assert child.parent is not None and child.family_root is not None
+    assert child.parent is not None
+    assert child.family_root is not None
     assert (child.parent.id, child.family_root.id, child.agent_name) == ("s-1", "s-1", "reviewer")
     assert child.user_request == "Read the tests."
     assert Session.objects.get(id="s-1").child_count == 1
