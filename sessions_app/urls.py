@@ -14,6 +14,7 @@ from sessions_app.views import (
     sessions,
     transcript,
     usage,
+    waterfall,
 )
 
 urlpatterns: list[URLPattern] = [
@@ -33,6 +34,7 @@ urlpatterns: list[URLPattern] = [
         "sessions/<str:session_id>/calls/<int:key>/<slug:slug>/", session.call_part, name="session_call_part"
     ),
     path("sessions/<str:session_id>/transcript/", transcript.transcript, name="session_transcript"),
+    path("sessions/<str:session_id>/waterfall/", waterfall.waterfall, name="session_waterfall"),
     path(
         "sessions/<str:session_id>/model-calls/<int:key>/", transcript.model_call, name="session_model_call"
     ),

@@ -155,6 +155,10 @@ class Lanes:
             return self._by_key[row.session_key]
         return self._by_name.get(row.agent, self._by_key[None])
 
+    def slot_of(self, key: int, root: int) -> int:
+        """The colour of a session's lane."""
+        return self._by_key[None if key == root else key].slot
+
     def _add(self, name: str, *, own: bool = False) -> Lane:
         """A lane for a name; past the eighth all share the last."""
         if not own and name in self._by_name:

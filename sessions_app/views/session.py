@@ -33,7 +33,11 @@ from sessions_app.registry import Row, registry
 from sessions_app.views.drawing import Drawn, Lanes
 from sessions_app.views.seen import first_unseen
 
-OWN_TABS = (("Timeline", "", "timeline"), ("Transcript", "transcript/", "transcript"))
+OWN_TABS = (
+    ("Timeline", "", "timeline"),
+    ("Waterfall", "waterfall/", "waterfall"),
+    ("Transcript", "transcript/", "transcript"),
+)
 """What every session has: title, rest of the address, name."""
 
 TAB_ORDER = (
