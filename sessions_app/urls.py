@@ -4,6 +4,7 @@ from sessions_app.views import (
     decisions,
     deliveries,
     export,
+    files,
     hooks,
     messages,
     mistakes,
@@ -26,6 +27,7 @@ urlpatterns: list[URLPattern] = [
     path("sessions/<str:session_id>/export.<str:ending>", export.export, name="session_export"),
     path("sessions/<str:session_id>/pin/", sessions.pin, name="session_pin"),
     path("sessions/<str:session_id>/archive/", sessions.archive, name="session_archive"),
+    path("sessions/<str:session_id>/labels/", sessions.label, name="session_labels"),
     path("sessions/<str:session_id>/delete/", sessions.delete, name="session_delete"),
     path("sessions/<str:session_id>/undelete/", sessions.undelete, name="session_undelete"),
     path("sessions/<str:session_id>/turns/<int:number>/", session.turn, name="session_turn"),
@@ -34,6 +36,7 @@ urlpatterns: list[URLPattern] = [
         "sessions/<str:session_id>/calls/<int:key>/<slug:slug>/", session.call_part, name="session_call_part"
     ),
     path("sessions/<str:session_id>/transcript/", transcript.transcript, name="session_transcript"),
+    path("sessions/<str:session_id>/files/", files.files, name="session_files"),
     path("sessions/<str:session_id>/waterfall/", waterfall.waterfall, name="session_waterfall"),
     path(
         "sessions/<str:session_id>/model-calls/<int:key>/", transcript.model_call, name="session_model_call"

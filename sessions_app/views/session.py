@@ -37,6 +37,7 @@ OWN_TABS = (
     ("Timeline", "", "timeline"),
     ("Waterfall", "waterfall/", "waterfall"),
     ("Transcript", "transcript/", "transcript"),
+    ("Files", "files/", "files"),
 )
 """What every session has: title, rest of the address, name."""
 
