@@ -40,7 +40,7 @@ STORED_VIEWS = (
 )
 
 FILTER_NAMES = (
-    *("q", "state", "agent", "client", "branch", "when", "from", "to"),
+    *("q", "state", "agent", "client", "branch", "label", "when", "from", "to"),
     *("mine", "flag", "children"),
 )
 """Parameters that narrow the list; ``project`` is the whole page's and ``cursor`` its place."""
@@ -58,6 +58,7 @@ def read_filter(query: QueryDict, *, user: User | None, zone: tzinfo) -> Session
         owner=user if query.get("mine") else None,
         states=tuple(state for state in _words(query, "state") if state in STATES),
         branch=_word(query, "branch"),
+        labels=_words(query, "label"),
         flag=_one_of(query, "flag", FLAGS),
         text=_word(query, "q"),
         span=_one_of(query, "when", SPANS),

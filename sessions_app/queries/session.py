@@ -67,6 +67,7 @@ def find_session(ref: str) -> Session:
         NotFound: none, more than one, or a deleted one.
     """
     known = Session.objects.filter(deleted_at=None).select_related("project", "parent", "owner")
+    known = known.prefetch_related("labels")
     stored_id, external_id = ids.session_id(ref)
     exact = known.filter(id=stored_id).first()
     if exact is not None:

@@ -160,6 +160,16 @@ def top_level(rows: QuerySet[Session]) -> QuerySet[Session]:
     return rows.alias(above=Coalesce("parent_id", 0)).filter(above=0)
 
 
+def labels_of(keys: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    """The labels of sessions, each list in its order; a session without any is left out."""
+    found: dict[int, tuple[str, ...]] = {}
+    if keys:
+        rows = SessionLabel.objects.filter(session__in=keys).order_by("session", "place")
+        for key, label in rows.values_list("session_id", "label"):
+            found[key] = (*found.get(key, ()), label)
+    return found
+
+
 def list_version() -> str:
     """Changes with every write to a session, every change a person makes, and each minute (for "stale")."""
     return f"{newest_us() or 0}.{newest_change()}.{clock.now_us() // 60_000_000}"

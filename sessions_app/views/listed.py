@@ -24,6 +24,7 @@ class ListedSession:
     agent_name: str
     client: str
     branch: str
+    labels: tuple[str, ...]
     turns: int
     calls: int
     failed: int
@@ -44,7 +45,9 @@ class ListedSession:
     last_us: int
 
 
-def listed(session: SessionRow, now_us: int, *, unseen: bool, below: Spent) -> ListedSession:
+def listed(
+    session: SessionRow, now_us: int, *, unseen: bool, below: Spent, labels: tuple[str, ...] = ()
+) -> ListedSession:
     """``below`` is what its subagents spent."""
     spent = spent_by(session) + below
     state = state_of(session, now_us)
@@ -61,6 +64,7 @@ def listed(session: SessionRow, now_us: int, *, unseen: bool, below: Spent) -> L
         agent_name=session.agent_name,
         client=plain(session.client),
         branch=plain(session.branch or ""),
+        labels=labels,
         turns=session.turn_count,
         calls=session.call_count,
         failed=session.failed_count,

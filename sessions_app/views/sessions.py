@@ -1,7 +1,8 @@
 """The list of sessions, and what people do with one as a whole."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -12,7 +13,7 @@ from django.views.decorators.http import require_GET
 
 from contextdash import clock, live
 from contextdash.errors import NotFound
-from contextdash.viewkit import actor_of, changes, person_of
+from contextdash.viewkit import actor_of, changes, person_of, whole_number
 from sessions_app.forms_sessions import STORED_VIEWS, StoredView, given_filters, read_filter
 from sessions_app.models import Session
 from sessions_app.queries import sessions as queries
@@ -55,10 +56,11 @@ def session_list(request: HttpRequest) -> HttpResponse:
     counts = queries.live_counts(wanted.project)
     facets = queries.facets(wanted.project)
     given = given_filters(request.GET)
+    labels = queries.labels_of([row.key for row in found.items])
     context = {
         "nav": "sessions",
         "wanted": wanted,
-        "days": _days(found.items, unseen_keys(person_of(request), found.items)),
+        "days": _days(found.items, unseen_keys(person_of(request), found.items), labels),
         "rows": len(found.items),
         "next_url": address(request.GET, cursor=found.next, deleted=None) if found.next else None,
         "first_url": address(request.GET, cursor=None, deleted=None) if request.GET.get("cursor") else None,
@@ -69,6 +71,7 @@ def session_list(request: HttpRequest) -> HttpResponse:
         "states": _choices(STATES, wanted.states),
         "agents": _choices(facets.agents, wanted.agents),
         "clients": _choices(facets.clients, wanted.clients),
+        "labels": _choices(sorted(set(chain.from_iterable(labels.values()))), wanted.labels),
         "spans": _choices(queries.SPANS, (wanted.span,)),
         "flags": _choices(queries.FLAGS, (wanted.flag,)),
         "filter_words": _in_words(given),
@@ -95,6 +98,19 @@ def _flag(request: HttpRequest, session_id: str, name: str) -> HttpResponse:
 
 
 @changes
+def label(request: HttpRequest, session_id: str) -> HttpResponse:
+    """Replace the labels by those of the form, one a line; ``version`` is what the form was drawn with."""
+    given = [line for line in request.POST.get("labels", "").splitlines() if line.strip()]
+    change_session(
+        session=find_session(session_id),
+        values={"labels": given},
+        actor=actor_of(request),
+        expected_version=whole_number(request.POST.get("version", "")),
+    )
+    return redirect("session", session_id)
+
+
+@changes
 def delete(request: HttpRequest, session_id: str) -> HttpResponse:
     session = ending.delete_session(
         session=find_session(session_id), actor=actor_of(request), reason=request.POST.get("reason", "")
@@ -111,11 +127,19 @@ def undelete(request: HttpRequest, session_id: str) -> HttpResponse:
     return redirect("session", session_id)
 
 
-def _days(sessions: Sequence[queries.SessionRow], unseen: frozenset[int]) -> list[Day[ListedSession]]:
+def _days(
+    sessions: Sequence[queries.SessionRow], unseen: frozenset[int], labels: Mapping[int, tuple[str, ...]]
+) -> list[Day[ListedSession]]:
     now_us = clock.now_us()
     below = spent_below(sessions)
     rows = [
-        listed(session, now_us, unseen=session.key in unseen, below=below.get(session.key, NOTHING))
+        listed(
+            session,
+            now_us,
+            unseen=session.key in unseen,
+            below=below.get(session.key, NOTHING),
+            labels=labels.get(session.key, ()),
+        )
         for session in sessions
     ]
     return by_day(rows, lambda row: clock.from_us(row.last_us))
