@@ -5,7 +5,7 @@ from typing import Any
 from contextdash import clock
 from sessions_app.models import Session
 from sessions_app.queries.session import family_of
-from sessions_app.queries.states import state_of
+from sessions_app.queries.subagents import agents_of
 from sessions_app.registry import Panel, registry
 
 
@@ -18,11 +18,12 @@ def register() -> None:
             template="sessions/panels/subagents.html",
             context=_subagents,
             count=lambda session: session.child_count,
+            styles="pages/session_panels.css",
         )
     )
 
 
 def _subagents(session: Session) -> dict[str, Any]:
-    now_us = clock.now_us()
-    children = family_of(session).children
-    return {"children": [(child, state_of(child, now_us)) for child in children]}
+    family = family_of(session)
+    root = agents_of(family, clock.now_us())
+    return {"root": root, "root_list": [root], "shown_count": len(family.children)}

@@ -86,6 +86,10 @@ document.addEventListener(
   true, // it does not bubble
 );
 
+// On a phone the tabs of a page scroll: the current one is in sight.
+const currentTab = document.querySelector(".tabs [aria-current]");
+if (currentTab) currentTab.closest(".tabs").scrollLeft = Math.max(0, currentTab.offsetLeft - 48);
+
 // == Menus: one click elsewhere or Escape closes them ==
 
 const OPEN_MENUS = ":is(.menu, .chip, .nav-more)[open]";
