@@ -6,6 +6,7 @@ from sessions_app.views import (
     export,
     files,
     hooks,
+    ledger,
     messages,
     mistakes,
     panels,
@@ -41,8 +42,8 @@ urlpatterns: list[URLPattern] = [
     path(
         "sessions/<str:session_id>/model-calls/<int:key>/", transcript.model_call, name="session_model_call"
     ),
-    path("sessions/<str:session_id>/ledger/", panels.ledger_page, name="session_ledger"),
-    path("sessions/<str:session_id>/ledger/<int:ordinal>/", panels.event, name="session_event"),
+    path("sessions/<str:session_id>/ledger/", ledger.ledger_page, name="session_ledger"),
+    path("sessions/<str:session_id>/ledger/<int:ordinal>/", ledger.event, name="session_event"),
     path("sessions/<str:session_id>/<slug:slug>/", panels.panel, name="session_panel"),
     path("sessions/<str:ref>/", session.session, name="session"),
     path("handoffs/", messages.handoff_list, name="handoffs"),

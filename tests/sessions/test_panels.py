@@ -29,10 +29,11 @@ def test_panels_of_other_apps_are_tabs_without_being_imported(page: Client, tell
     shown = tabs(page.get("/sessions/one/"))
     assert shown[0] == "Timeline"
     assert shown[-1] == "Ledger"
-    assert set(shown[1:-1]) == {panel.title for panel in registry.panels.values()}
+    assert shown[1:4] == ["Waterfall", "Transcript", "Files"]
+    assert set(shown[4:-1]) == {panel.title for panel in registry.panels.values()}
 
 
-@pytest.mark.parametrize("slug", sorted({*registry.panels, "ledger"}))
+@pytest.mark.parametrize("slug", sorted({*registry.panels, "ledger", "waterfall", "transcript", "files"}))
 def test_each_tab_opens_empty_and_is_the_current_one(page: Client, tell: Teller, slug: str) -> None:
     response = page.get(f"/sessions/one/{slug}/")
     assert response.status_code == 200
@@ -47,7 +48,7 @@ def test_a_tab_that_nobody_registered_is_404(page: Client, tell: Teller) -> None
 
 def test_a_prefix_leads_to_the_same_tab(page: Client, db: None) -> None:
     factories.session("abcdef-one")
-    for slug in ("ledger", "subagents"):
+    for slug in ("ledger", "subagents", "waterfall", "transcript", "files"):
         response = page.get(f"/sessions/abcdef/{slug}/")
         assert response["Location"] == f"/sessions/abcdef-one/{slug}/"
 
@@ -61,7 +62,6 @@ def test_subagents_are_listed_with_what_they_do(page: Client, tell: Teller) -> N
     text = page.get("/sessions/one/subagents/").content.decode()
     assert "tester" in text
     assert "reader" in text
-    assert "of a subagent" in text
     assert "Working" in text
 
 
