@@ -17,6 +17,7 @@ from contextdash.models import User
 from reviews_app.models import Review
 from sessions_app.models import AgentMessage, Decision, Mistake, Plan, Session
 from tests import factories
+from tests.claims.documented import runs_of_the_examples
 from tests.api.test_docs import EXAMPLES, filled, run
 from tests.core.test_access import PAGES, PUBLIC, address, nothing_written
 from tests.seed import seed_demo
@@ -55,8 +56,9 @@ def asked(example: str, secret: str, other: int) -> str:
 @pytest.fixture
 def other(owner: User) -> int:
     """A story of somebody else, for examples that link to one; the sessions of the examples are there too."""
-    for session in ("s-1", "old-1"):
+    for session in ("s-1", "old-1", "old-2"):
         factories.session(session)
+    runs_of_the_examples()
     return add_story(actor=Actor(user=owner), story="Another story").pk
 
 
