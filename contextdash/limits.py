@@ -54,6 +54,48 @@ LABELS = 32
 LABEL_BYTES = 128
 """The longest label of a session, in UTF-8; a longer one is answered 422."""
 
+ATTACHMENT_BYTES = 10 * MIB
+"""The largest file of an attachment; a larger one is answered 413."""
+
+ATTACHMENTS_OF_MESSAGE = 64
+"""The most files of one request or tool call; more are answered 422."""
+
+AGGREGATE_BYTES = 1 * MIB
+"""The largest document of an extension, as JSON; a larger one is answered 413."""
+
+AGGREGATE_INDEX_BYTES = 64 * KIB
+"""And of what it is looked for by."""
+
+AGGREGATE_KEY_CHARS = 400
+"""The longest key of a document of an extension; indexed."""
+
+SCOPE_CHARS = 300
+"""What such a document belongs to, written out; indexed."""
+
+AGGREGATE_ROWS = 100
+"""The most documents that one answer lists."""
+
+CONTENT_BYTES = 4 * MIB
+"""What a writer tells of a run as JSON: its blocks, its context, its error, each."""
+
+CONTENT_BLOCKS = 2000
+"""The most blocks of a run; more are answered 422."""
+
+ROUTING_EVENTS = 200
+"""The most routing events of one model call; more are answered 422."""
+
+LOG_LINES = 500
+"""The most lines of one post to the log; more are answered 413."""
+
+LOG_DATA_BYTES = 128 * KIB
+"""The largest data of one line of the log, as JSON; larger ones are answered 413."""
+
+LOG_ROWS = 200_000
+"""How many lines of the log are kept; the oldest go."""
+
+ORDERED_SESSIONS = 2000
+"""The most sessions that one order of a project names; more are answered 422."""
+
 CLAIM_ID_CHARS = 200
 """The longest id of a run, turn, call, event or workspace in a claim; visible ASCII, since several together
 make a key."""
@@ -82,6 +124,15 @@ EVENT_PAYLOAD_BYTES = 256 * KIB
 
 EVENT_PAGE_BYTES = 1 * MIB
 """A page of events ends early where its payloads pass this."""
+
+LEDGER_EVENTS = 500
+"""The most events of one append to a run; a longer one is answered 413. Every hook waits for it."""
+
+REPLAY_EVENTS = 5000
+"""The most events of a run in one answer; more is answered 413, never cut."""
+
+REPLAY_BYTES = 4 * MIB
+"""And the most bytes of their payloads."""
 
 READ_RECENT_CHARS = 10_000
 """What compact readers return of a message."""

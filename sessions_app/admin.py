@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.utils.text import Truncator
 
 from contextdash.adminkit import Corrections, ReadOnly, head, moment, words
-from sessions_app import admin_claims, admin_ledger, admin_usage, vocabulary
+from sessions_app import admin_claims, admin_ledger, admin_usage, admin_vis, vocabulary
 from sessions_app.models import (
     AgentMessage,
     Decision,
@@ -37,7 +37,7 @@ from sessions_app.services.plans import change_plan
 from sessions_app.services.projects import change_project
 from sessions_app.services.sessions import change_session
 
-__all__ = ["admin_claims", "admin_ledger", "admin_usage"]
+__all__ = ["admin_claims", "admin_ledger", "admin_usage", "admin_vis"]
 
 SHOWN_CHARS = 64 * 1024
 

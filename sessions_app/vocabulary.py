@@ -59,6 +59,34 @@ class RunStatus(TextChoices):
     INTERRUPTED = "interrupted"
 
 
+class WorkspaceKind(TextChoices):
+    TRUNK = "trunk"  # the real folder
+    DRAFT = "draft"  # a private copy of it
+    CHECKPOINT = "checkpoint"
+
+
+class WorkspaceState(TextChoices):
+    ACTIVE = "active"
+    DISCARDED = "discarded"
+
+
+class Audience(TextChoices):
+    """Who an attachment is for."""
+
+    BOTH = "both"
+    USER = "user"  # never sent to the model
+    MODEL = "model"  # not shown to people unless they ask
+
+
+class LogLevel(TextChoices):
+    TRACE = "trace"
+    DEBUG = "debug"
+    INFO = "info"
+    WARN = "warn"
+    ERROR = "error"
+    FATAL = "fatal"
+
+
 class StartKind(TextChoices):
     """How the first event of a continuation came to be."""
 

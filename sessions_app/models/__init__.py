@@ -1,3 +1,6 @@
+from sessions_app.models.aggregate import Aggregate
+from sessions_app.models.attachment import Attachment, AttachmentContent
+from sessions_app.models.beside import CopiedUsage, ModelPreference, ProjectPlace, RunDetail, WarmSession
 from sessions_app.models.claims import (
     Capability,
     ContinuationClaim,
@@ -12,8 +15,10 @@ from sessions_app.models.file import TouchedFile
 from sessions_app.models.hook import HookBucket, HookEvent, Quarantined, SpoolReport
 from sessions_app.models.label import SessionLabel
 from sessions_app.models.ledger import LedgerCall, ToolJournalEntry, ToolOperation
+from sessions_app.models.log import LogEntry
 from sessions_app.models.memory import AgentMessage, Decision, Mistake, Plan
-from sessions_app.models.place import Project, Workspace
+from sessions_app.models.place import Project, Workspace, WorkspaceFocus
+from sessions_app.models.routing import RoutingEvent
 from sessions_app.models.seen import SeenMark
 from sessions_app.models.session import Session, SessionState, Tombstone
 from sessions_app.models.tool import ToolCall
@@ -22,25 +27,34 @@ from sessions_app.models.usage import CodeCount, ImportSource, Iteration, PriceO
 
 __all__ = [
     "AgentMessage",
+    "Aggregate",
+    "Attachment",
+    "AttachmentContent",
     "Capability",
     "CodeCount",
     "ContinuationClaim",
+    "CopiedUsage",
     "Decision",
     "Event",
     "HookBucket",
     "HookEvent",
     "ImportSource",
     "Iteration",
-    "Mistake",
     "LedgerCall",
+    "LogEntry",
+    "Mistake",
+    "ModelPreference",
     "PartialSegment",
     "PartialSnapshot",
     "Plan",
     "PriceOverride",
     "Project",
+    "ProjectPlace",
     "Purge",
     "Quarantined",
+    "RoutingEvent",
     "Run",
+    "RunDetail",
     "SeenMark",
     "Session",
     "SessionCreateClaim",
@@ -56,8 +70,10 @@ __all__ = [
     "TouchedFile",
     "Turn",
     "UsageBucket",
+    "WarmSession",
     "Workspace",
     "WorkspaceEpoch",
+    "WorkspaceFocus",
     "WorkspaceHead",
     "WorkspaceVersion",
 ]

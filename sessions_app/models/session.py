@@ -120,6 +120,21 @@ class SessionState(models.Model):
     version = models.PositiveIntegerField(default=0)
     parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.DB_SET_NULL)
     created_us = models.BigIntegerField()
+    title = models.CharField(
+        max_length=500,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="As it was when the next version was made; the newest has the session's.",
+    )
+    system_prompt = models.TextField(blank=True, default="", db_default="")
+    provider = models.CharField(
+        max_length=100, blank=True, default="", db_default="", help_text="That it began with."
+    )
+    model = models.CharField(max_length=200, blank=True, default="", db_default="")
+    place = models.ForeignKey(
+        Workspace, null=True, blank=True, on_delete=models.DB_SET_NULL, related_name="states"
+    )
 
     class Meta:
         db_table = "session_states"

@@ -63,6 +63,9 @@ class Iteration(models.Model):
     purpose = models.CharField(
         max_length=60, blank=True, default="", help_text="What the client made the call for: sdk, compact."
     )
+    copied = models.BooleanField(
+        default=False, db_default=False, help_text="Of a fork: counted in the session that it happened in."
+    )
 
     class Meta:
         db_table = "iterations"
