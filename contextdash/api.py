@@ -38,6 +38,7 @@ from sessions_app.api.places import router as places
 from sessions_app.api.plans import router as plans
 from sessions_app.api.sessions import router as sessions
 from sessions_app.api.spawns import router as spawns
+from sessions_app.api.tool_results import router as tool_results
 
 
 class Problem(Schema):
@@ -77,6 +78,7 @@ api = Api(
 
 api.add_router("", places)
 api.add_router("", ledger)
+api.add_router("", tool_results)
 api.add_router("", ingest)
 api.add_router("sessions", sessions)
 api.add_router("spawns", spawns)

@@ -8,6 +8,7 @@ from ninja import Schema
 from contextdash import clock
 from contextdash.cleaning import shorten
 from contextdash.limits import READ_RECENT_CHARS, REQUEST_TEXT_CHARS
+from sessions_app.api.usage_outs import UsageOut, usage_of_session
 from sessions_app.models import (
     AgentMessage,
     HookEvent,
@@ -66,6 +67,7 @@ class SessionOut(Schema):
     ordinal: int
     metadata_version: int
     counts: Counts
+    usage: UsageOut
 
 
 class SessionList(Schema):
@@ -206,6 +208,7 @@ def _session(row: Session, request: str | None) -> dict[str, Any]:
             "stories": row.story_count,
             "hook_events": row.hook_count,
         },
+        "usage": usage_of_session(row),
     }
 
 
