@@ -19,7 +19,7 @@ from sessions_app.ingest.observing import masked_payload
 from sessions_app.ledger.canonical import canonical
 from sessions_app.ledger.digests import BOUNDARY, SEGMENT, Identity, boundary_digest, boundary_of
 from sessions_app.ledger.envelope import Lane, Sent
-from sessions_app.models import ContinuationClaim, Run
+from sessions_app.models import ContinuationClaim, Run, Session
 from sessions_app.queries.continuations import Prefix, prefix_of
 from sessions_app.services.claim_ids import claim_id, digest
 from sessions_app.services.ledger import open_run, open_turn
@@ -62,11 +62,16 @@ def claim_continuation(*, wanted: Wanted, actor: Actor) -> tuple[ContinuationCla
     # Read outside the write: a sealed run changes no more, and reading it may take long.
     prefix = prefix_of(source, wanted.source)
     _check_prefix(source, wanted, prefix)
-    return _acquire(wanted=wanted, boundary=_checked_boundary(wanted, prefix), checked=prefix.whole)
+    boundary = _checked_boundary(wanted, prefix)
+    return _acquire(session=source.session, wanted=wanted, boundary=boundary, checked=prefix.whole)
 
 
 @write
-def _acquire(*, wanted: Wanted, boundary: dict[str, Any], checked: bool) -> tuple[ContinuationClaim, bool]:
+def _acquire(
+    *, session: Session, wanted: Wanted, boundary: dict[str, Any], checked: bool
+) -> tuple[ContinuationClaim, bool]:
+    # PostgreSQL: claims in one session wait for each other here.
+    _not_deleted(Session.objects.select_for_update().get(key=session.key))
     claims = ContinuationClaim.objects.filter(boundary_digest=boundary["manifestDigest"])
     if (known := claims.first()) is not None:
         return known, False
@@ -74,9 +79,7 @@ def _acquire(*, wanted: Wanted, boundary: dict[str, Any], checked: bool) -> tupl
     try:
         with transaction.atomic():
             return _claimed(wanted, boundary, checked=checked), True
-    except IntegrityError:  # PostgreSQL: another claim came at this very moment
-        if (known := claims.first()) is not None:
-            return known, False
+    except IntegrityError:  # PostgreSQL: a claim in another session took one of the ids at this very moment
         _refuse_taken(wanted)
         raise
 
@@ -152,11 +155,15 @@ def _source(identity: Identity) -> Run:
     run = rows.filter(session__id=stored_id, run_id=identity.run).first()
     if run is None:
         raise NotFound("There is no such source run.")
-    if run.session.deleted_at is not None:
-        raise Conflict(f"Session {stored_id} was deleted.", code="deleted_session")
+    _not_deleted(run.session)
     if (run.invocation_id, run.turn.turn_id) != (identity.invocation, identity.turn):
         raise Conflict("The source run has another invocation or turn.", code="run_identity_conflict")
     return run
+
+
+def _not_deleted(session: Session) -> None:
+    if session.deleted_at is not None:
+        raise Conflict(f"Session {session.id} was deleted.", code="deleted_session")
 
 
 def _check_prefix(source: Run, wanted: Wanted, prefix: Prefix) -> None:
