@@ -37,6 +37,7 @@ urlpatterns: list[URLPattern] = [
         "sessions/<str:session_id>/calls/<int:key>/<slug:slug>/", session.call_part, name="session_call_part"
     ),
     path("sessions/<str:session_id>/transcript/", transcript.transcript, name="session_transcript"),
+    path("sessions/<str:session_id>/attachments/<int:pk>/", transcript.attachment, name="session_attachment"),
     path("sessions/<str:session_id>/files/", files.files, name="session_files"),
     path("sessions/<str:session_id>/waterfall/", waterfall.waterfall, name="session_waterfall"),
     path(

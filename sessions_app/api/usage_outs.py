@@ -5,7 +5,7 @@ from typing import Any
 from ninja import Schema
 
 from sessions_app.models import Session
-from sessions_app.queries.transcript import Cost
+from sessions_app.queries.transcript_steps import Cost
 
 
 class UsageOut(Schema):

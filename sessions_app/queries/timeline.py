@@ -10,7 +10,7 @@ from itertools import chain
 
 from contextdash.clock import MAX_US, from_us, to_us
 from contextdash.errors import Invalid, NotFound
-from sessions_app.models import AgentMessage, Session, ToolCall, Turn
+from sessions_app.models import AgentMessage, Run, RunDetail, Session, ToolCall, Turn
 from sessions_app.queries import timeline_sources as sources
 from sessions_app.queries.session import Family
 from sessions_app.registry import Row, Rows, Window, registry
@@ -111,15 +111,22 @@ def cursor_around(family: Family, at_us: int) -> str | None:
 
 
 def turn_of(session: Session, number: int) -> Turn:
-    """A turn with its runs, whole texts.
+    """A turn, its text whole.
 
     Raises:
         NotFound: there is none of that number.
     """
-    found = Turn.objects.filter(session=session, number=number).prefetch_related("runs").first()
+    found = Turn.objects.filter(session=session, number=number).first()
     if found is None:
         raise NotFound("There is no such turn in this session.")
     return found
+
+
+def runs_of(turn: Turn) -> Sequence[tuple[Run, RunDetail | None]]:
+    """The attempts at a turn with what their writers told beside, in order."""
+    runs = list(turn.runs.order_by("number"))
+    details = RunDetail.objects.filter(run__in=[run.key for run in runs]).defer("ctx").in_bulk()
+    return [(run, details.get(run.key)) for run in runs]
 
 
 def tail_starts(rows: Sequence[Row]) -> int:

@@ -5,98 +5,38 @@ cost what small ones cost. Of long texts the beginning is read.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Length, Substr
 
-from contextdash.errors import Invalid, NotFound
-from sessions_app.figures import sum_or_none
-from sessions_app.models import Iteration, Run, Session, SessionState, ToolCall, Turn
-from sessions_app.vocabulary import CallState
+from contextdash.errors import NotFound
+from sessions_app.models import Iteration, RoutingEvent, Run, RunDetail, Session, SessionState, Turn
+from sessions_app.queries.attachments import Attached, attachments_of
+from sessions_app.queries.transcript_steps import (
+    NO_TEXT,
+    RUN_STEPS,
+    TEXT_CHARS,
+    CallStep,
+    ModelStep,
+    RunRows,
+    RunShown,
+    Text,
+    light_between,
+    light_by_run,
+    run_shown,
+)
 
 PAGE_TURNS = 12
 PAGE_STEPS = 60
 """A page ends before the turn that would bring more calls than these."""
-RUN_STEPS = 30
-"""How many steps of one run are shown at once: the last ones, earlier ones on demand."""
 PROMPT_CHARS = 1_200
-TEXT_CHARS = 2_000
-"""How much of a prompt, and of a text or an answer, stands in the transcript; the rest is a link away."""
-THINKING_CHARS = 1_000
+"""How much of a prompt stands in the transcript; the rest is a link away."""
 TOC_TURNS = 100
 TOC_CHARS = 120
 FORKS = 20
 FAR_US = 2**62
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    head: str
-    chars: int
-
-    @property
-    def cut(self) -> bool:
-        return self.chars > len(self.head)
-
-
-NO_TEXT = Text("", 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """Of model calls: tokens and micro-dollars, None where nobody knows them."""
-
-    calls: int = 0
-    given: int | None = None
-    output: int | None = None
-    cached: int | None = None
-    micro: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CallStep:
-    call: ToolCall
-    open: bool
-    """It still runs: its session has not ended."""
-
-    @property
-    def key(self) -> str:
-        return f"c-{self.call.key}"
-
-
-@dataclass(frozen=True, slots=True)
-class ModelStep:
-    """One model call and the tool calls that it asked for."""
-
-    iteration: Iteration
-    thinking: Text
-    prose: Text
-    cost: Cost
-    calls: Sequence[CallStep]
-
-    @property
-    def key(self) -> str:
-        return f"i-{self.iteration.key}"
-
-    @property
-    def took_us(self) -> int:
-        return max(0, self.iteration.ended_us - self.iteration.at_us)
-
-
-@dataclass(frozen=True, slots=True)
-class RunShown:
-    run: Run | None
-    """None for what happened outside of any run."""
-    steps: Sequence[ModelStep | CallStep]
-    earlier: str | None
-    """The cursor of the steps before these, and how many there are."""
-    earlier_count: int
-    answer: Text
-    """Empty where the last model call has said it."""
-    cost: Cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +46,8 @@ class TurnShown:
     prompt: Text
     runs: Sequence[Run]
     shown: RunShown
+    files: Sequence[Attached] = ()
+    """What came with the request."""
 
     @property
     def number(self) -> int:
@@ -149,22 +91,6 @@ class Versions:
     chain: Sequence[int] = ()
     """Keys of the states whose turns make up the version; empty where there is only one."""
     forks: Sequence[Session] = ()
-
-
-class _Light(NamedTuple):
-    """A model call or a tool call in the order of its run."""
-
-    at_us: int
-    rank: int
-    key: int
-    call_ids: Sequence[str] = ()
-
-
-@dataclass(slots=True)
-class _RunRows:
-    steps: list[_Light] = field(default_factory=list)
-    costs: list[tuple[int, Cost]] = field(default_factory=list)
-    """With the time of each."""
 
 
 def versions_of(session: Session, version: int | None = None) -> Versions:
@@ -255,17 +181,6 @@ def iteration_of(session: Session, key: int) -> Iteration:
     return found
 
 
-def cost_of(rows: Iterable[Cost]) -> Cost:
-    costs = list(rows)
-    return Cost(
-        sum(one.calls for one in costs),
-        sum_or_none([one.given for one in costs]),
-        sum_or_none([one.output for one in costs]),
-        sum_or_none([one.cached for one in costs]),
-        sum_or_none([one.micro for one in costs]),
-    )
-
-
 def _backwards(session: Session, versions: Versions, *, before: int | None) -> TranscriptPage:
     rows = _turns(session, versions)
     if before is not None:
@@ -309,10 +224,10 @@ def _lead(session: Session, until: str | None) -> TurnShown | None:
     first = (
         Turn.objects.filter(session=session).order_by("number").values_list("started_us", flat=True).first()
     )
-    rows = _light(Q(session=session.key, run=None), 0, FAR_US if first is None else first)
+    rows = light_between(Q(session=session.key, run=None), 0, FAR_US if first is None else first)
     if not rows.steps:
         return None
-    return TurnShown(None, NO_TEXT, (), _run_shown(session, None, rows, until))
+    return TurnShown(None, NO_TEXT, (), run_shown(session, None, rows, until))
 
 
 def _shown(
@@ -321,29 +236,65 @@ def _shown(
     runs = _runs(turns)
     chosen = {turn.key: _chosen(runs.get(turn.key, []), wanted.get(turn.number)) for turn in turns}
     keys = [run.key for run in chosen.values() if run is not None]
-    of_runs = _light_by_run(keys)
+    of_runs = light_by_run(keys)
     outside = _outside(session, turns)
+    details = RunDetail.objects.filter(run__in=keys).defer("ctx").in_bulk()
     made = []
     for turn in turns:
         run = chosen[turn.key]
-        rows = of_runs.get(run.key, _RunRows()) if run else _RunRows()
+        rows = of_runs.get(run.key, RunRows()) if run else RunRows()
         rows.steps = sorted([*rows.steps, *outside[turn.key].steps])
         rows.costs += outside[turn.key].costs
+        shown = run_shown(session, run, rows, until, details.get(run.key) if run else None)
         text = Text(turn.head, turn.chars)  # type: ignore[attr-defined]  # annotated by _turns
-        made.append(TurnShown(turn, text, runs.get(turn.key, []), _run_shown(session, run, rows, until)))
-    return made
+        made.append(TurnShown(turn, text, runs.get(turn.key, []), shown))
+    return _with_files(session, made)
 
 
-def _outside(session: Session, turns: Sequence[Turn]) -> dict[int, _RunRows]:
+def _with_files(session: Session, turns: list[TurnShown]) -> list[TurnShown]:
+    """The same turns with what was attached to them and how their calls were routed."""
+    steps = [step for one in turns for step in one.shown.steps if isinstance(step, ModelStep)]
+    keys = [step.iteration.key for step in steps]
+    files = attachments_of(session, turns=[one.turn.key for one in turns if one.turn], iterations=keys)
+    routed = RoutingEvent.objects.filter(iteration__in=keys).order_by().values_list("iteration")
+    counts = dict(routed.annotate(Count("key")))
+    if not files and not counts:
+        return turns
+
+    def told(step: ModelStep | CallStep) -> ModelStep | CallStep:
+        if isinstance(step, CallStep):
+            return step
+        key = step.iteration.key
+        own = [one for one in files if one.file.iteration_id == key]
+        return replace(step, files=own, rerouted=counts.get(key, 0))
+
+    return [
+        replace(
+            one,
+            shown=replace(one.shown, steps=[told(step) for step in one.shown.steps]),
+            files=_of_turn(files, one.turn),
+        )
+        for one in turns
+    ]
+
+
+def _of_turn(files: Sequence[Attached], turn: Turn | None) -> list[Attached]:
+    key = None if turn is None else turn.key
+    return [one for one in files if one.file.iteration_id is None and one.file.turn_id == key]
+
+
+def _outside(session: Session, turns: Sequence[Turn]) -> dict[int, RunRows]:
     """What belongs to no run, given to the turn that had begun by then."""
-    found = {turn.key: _RunRows() for turn in turns}
+    found = {turn.key: RunRows() for turn in turns}
     if not turns:
         return found
     by_time = sorted(turns, key=lambda turn: turn.started_us)
     starts = [turn.started_us for turn in by_time]
     after = Turn.objects.filter(session=session, started_us__gt=starts[-1])
     following = after.order_by("started_us").values_list("started_us", flat=True).first()
-    rows = _light(Q(session=session.key, run=None), starts[0], FAR_US if following is None else following)
+    rows = light_between(
+        Q(session=session.key, run=None), starts[0], FAR_US if following is None else following
+    )
     for step in rows.steps:
         found[by_time[bisect_right(starts, step.at_us) - 1].key].steps.append(step)
     for at_us, cost in rows.costs:
@@ -371,111 +322,3 @@ def _runs(turns: Sequence[Turn]) -> dict[int, list[Run]]:
 def _chosen(runs: Sequence[Run], number: int | None) -> Run | None:
     """The attempt of that number, else the newest."""
     return next((run for run in runs if run.number == number), runs[-1] if runs else None)
-
-
-_ITERATION = (
-    *("at_us", "key", "call_ids", "input_tokens", "output_tokens", "cache_read_tokens"),
-    *("cache_write_5m_tokens", "cache_write_1h_tokens", "cost_micro"),
-)
-
-
-def _light_by_run(keys: Sequence[int]) -> dict[int, _RunRows]:
-    found = {key: _RunRows() for key in keys}
-    for run, *row in Iteration.objects.filter(run__in=keys).order_by().values_list("run_id", *_ITERATION):
-        _take(found[run], row)
-    calls = ToolCall.objects.filter(run__in=keys).order_by()
-    for run, at_us, key, call_id in calls.values_list("run_id", "started_us", "key", "call_id"):
-        found[run].steps.append(_Light(at_us, 1, key, (call_id,)))
-    return found
-
-
-def _light(which: Q, start_us: int, end_us: int) -> _RunRows:
-    rows = _RunRows()
-    inside = Iteration.objects.filter(which, at_us__gte=start_us, at_us__lt=end_us)
-    for row in inside.order_by().values_list(*_ITERATION):
-        _take(rows, row)
-    calls = ToolCall.objects.filter(which, started_us__gte=start_us, started_us__lt=end_us)
-    for at_us, key, call_id in calls.order_by().values_list("started_us", "key", "call_id"):
-        rows.steps.append(_Light(at_us, 1, key, (call_id,)))
-    return rows
-
-
-def _take(rows: _RunRows, row: Sequence[Any]) -> None:
-    at_us, key, call_ids, fresh, output, read, short, long, micro = row
-    rows.steps.append(_Light(at_us, 0, key, call_ids))
-    rows.costs.append((at_us, Cost(1, sum_or_none([fresh, read, short, long]), output, read, micro)))
-
-
-def _run_shown(session: Session, run: Run | None, rows: _RunRows, until: str | None) -> RunShown:
-    owned = {call for step in rows.steps if step.rank == 0 for call in step.call_ids}
-    steps = sorted(step for step in rows.steps if step.rank == 0 or step.call_ids[0] not in owned)
-    if until is not None:
-        end = _parse(until)
-        steps = [step for step in steps if (step.at_us, step.rank, step.key) < end]
-    kept = steps[-RUN_STEPS:]
-    by_id = {step.call_ids[0]: step.key for step in rows.steps if step.rank == 1}
-    shown = _full(session, kept, by_id)
-    first = kept[0] if kept else None
-    more = len(steps) - len(kept)
-    cursor = f"{first.at_us}.{first.rank}.{first.key}" if first and more else None
-    return RunShown(run, shown, cursor, more, _answer(run, shown), cost_of(cost for _, cost in rows.costs))
-
-
-def _full(session: Session, steps: Sequence[_Light], by_id: dict[str, int]) -> list[ModelStep | CallStep]:
-    wanted = [step.key for step in steps if step.rank == 1]
-    wanted += [by_id[one] for step in steps if step.rank == 0 for one in step.call_ids if one in by_id]
-    calls = {
-        call.key: CallStep(call, call.state == CallState.PREPARED and session.ended_at is None)
-        for call in ToolCall.objects.filter(key__in=wanted).select_related("child")
-    }
-    iterations = {
-        row.key: row
-        for row in Iteration.objects.filter(key__in=[step.key for step in steps if step.rank == 0])
-        .annotate(
-            thinking_head=Substr("thinking", 1, THINKING_CHARS),
-            thinking_chars=Length("thinking"),
-            prose_head=Substr("prose", 1, TEXT_CHARS),
-            prose_chars=Length("prose"),
-        )
-        .defer("thinking", "prose")
-    }
-    made: list[ModelStep | CallStep] = []
-    for step in steps:
-        if step.rank == 1 and step.key in calls:
-            made.append(calls[step.key])
-        elif step.rank == 0 and step.key in iterations:
-            own = [calls[by_id[one]] for one in step.call_ids if by_id.get(one) in calls]
-            made.append(_model_step(iterations[step.key], own))
-    return made
-
-
-def _model_step(row: Any, calls: Sequence[CallStep]) -> ModelStep:
-    """``row`` is an Iteration with the heads of its texts."""
-    given = [row.input_tokens, row.cache_read_tokens, row.cache_write_5m_tokens, row.cache_write_1h_tokens]
-    return ModelStep(
-        row,
-        Text(row.thinking_head, row.thinking_chars),
-        Text(row.prose_head, row.prose_chars),
-        Cost(1, sum_or_none(given), row.output_tokens, row.cache_read_tokens, row.cost_micro),
-        calls,
-    )
-
-
-def _answer(run: Any, steps: Sequence[ModelStep | CallStep]) -> Text:
-    """The run's answer, where no model call that is shown has said it already."""
-    if run is None or not run.answer_chars:
-        return NO_TEXT
-    answer = Text(run.answer_head, run.answer_chars)
-    said = next(
-        (step.prose for step in reversed(steps) if isinstance(step, ModelStep) and step.prose.chars), None
-    )
-    same = said is not None and said.head.strip() == answer.head.strip()
-    return NO_TEXT if same else answer
-
-
-def _parse(cursor: str) -> tuple[int, int, int]:
-    parts = cursor.split(".")
-    if len(parts) != 3 or not all(one.isascii() and one.isdigit() and len(one) <= 18 for one in parts):
-        raise Invalid("This address is not valid. Start from the turn.", field="until")
-    at_us, rank, key = (int(one) for one in parts)
-    return at_us, rank, key

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from contextdash.rendering import states
 from contextdash.rendering.ansi import plain
 from sessions_app import figures
-from sessions_app.queries.transcript import Cost
+from sessions_app.queries.transcript_steps import Cost
 from sessions_app.views.listed import ListedSession
 
 register = template.Library()

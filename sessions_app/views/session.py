@@ -16,6 +16,7 @@ from contextdash.viewkit import person_of, wants_fragment, whole_number
 from sessions_app.forms_sessions import read_timeline_filter
 from sessions_app.models import Session
 from sessions_app.queries import calls, timeline, timeline_sources
+from sessions_app.queries.blocks import blocks_of
 from sessions_app.queries.seen import timeline_seen_us
 from sessions_app.queries.session import (
     Family,
@@ -158,9 +159,8 @@ def turn(request: HttpRequest, session_id: str, number: int) -> HttpResponse:
     """A turn's prompt and answers, whole."""
     found = find_session(session_id)
     shown = timeline.turn_of(found, number)
-    return render(
-        request, "sessions/turn.html", {"turn": shown, "runs": shown.runs.all(), **head_context(found)}
-    )
+    runs = [(run, blocks_of(detail.content) if detail else []) for run, detail in timeline.runs_of(shown)]
+    return render(request, "sessions/turn.html", {"turn": shown, "runs": runs, **head_context(found)})
 
 
 def to_session(request: HttpRequest, ref: str, below: str = "") -> HttpResponse:

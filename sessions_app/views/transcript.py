@@ -6,17 +6,20 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
 from contextdash import live
 from contextdash.viewkit import wants_fragment, whole_number
 from sessions_app.models import Session
 from sessions_app.queries import transcript as queries
+from sessions_app.queries.attachments import IMAGES, attachment_of
 from sessions_app.queries.session import find_session, session_version
 from sessions_app.queries.transcript import TranscriptPage, TurnShown, Versions
 from sessions_app.views.session import head_context, to_session
 
 TEMPLATE = "sessions/transcript.html"
+ROUTING_ROWS = 50
 
 
 @require_GET
@@ -55,8 +58,28 @@ def transcript(request: HttpRequest, session_id: str) -> HttpResponse:
 def model_call(request: HttpRequest, session_id: str, key: int) -> HttpResponse:
     """The whole of what a model thought and said in one call."""
     found = find_session(session_id)
-    context = {"session": found, "row": queries.iteration_of(found, key), **head_context(found, "transcript")}
+    row = queries.iteration_of(found, key)
+    routing = list(row.routing.order_by("position")[:ROUTING_ROWS])
+    context = {"session": found, "row": row, "routing": routing, **head_context(found, "transcript")}
     return render(request, "sessions/model_call.html", context)
+
+
+@require_GET
+def attachment(request: HttpRequest, session_id: str, pk: int) -> HttpResponse:
+    """Its bytes: of an image to be shown, of all else to be kept; in a page of its own it can do nothing."""
+    found = attachment_of(find_session(session_id), pk)
+    assert found.content is not None  # noqa: S101 - as the query says
+    shown = found.media_type in IMAGES
+    answer = HttpResponse(
+        bytes(found.content.data), content_type=found.media_type if shown else "application/octet-stream"
+    )
+    answer["Content-Disposition"] = content_disposition_header(
+        not shown, found.filename or f"file-{found.pk}"
+    )
+    answer["X-Content-Type-Options"] = "nosniff"
+    answer["Content-Security-Policy"] = "sandbox; default-src 'none'"
+    answer["Cache-Control"] = "private, max-age=3600"
+    return answer
 
 
 def _one(found: Session, versions: Versions, query: QueryDict) -> TurnShown:

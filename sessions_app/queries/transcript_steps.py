@@ -1,0 +1,236 @@
+"""The steps of a run: model calls with the tool calls that they asked for, and tool calls that none claims.
+
+The order of a run is made of light rows, keys and times; only what is shown is read with its texts.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from django.db.models import Q
+from django.db.models.functions import Length, Substr
+
+from contextdash.errors import Invalid
+from sessions_app.figures import sum_or_none
+from sessions_app.models import Iteration, Run, RunDetail, Session, ToolCall
+from sessions_app.queries.attachments import Attached
+from sessions_app.queries.blocks import Block, blocks_of
+from sessions_app.vocabulary import CallState
+
+RUN_STEPS = 30
+"""How many steps of one run are shown at once: the last ones, earlier ones on demand."""
+TEXT_CHARS = 2_000
+"""How much of a text or an answer stands in the transcript; the rest is a link away."""
+THINKING_CHARS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    head: str
+    chars: int
+
+    @property
+    def cut(self) -> bool:
+        return self.chars > len(self.head)
+
+
+NO_TEXT = Text("", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of model calls: tokens and micro-dollars, None where nobody knows them."""
+
+    calls: int = 0
+    given: int | None = None
+    output: int | None = None
+    cached: int | None = None
+    micro: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallStep:
+    call: ToolCall
+    open: bool
+    """It still runs: its session has not ended."""
+
+    @property
+    def key(self) -> str:
+        return f"c-{self.call.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStep:
+    """One model call and the tool calls that it asked for."""
+
+    iteration: Iteration
+    thinking: Text
+    prose: Text
+    cost: Cost
+    calls: Sequence[CallStep]
+    files: Sequence[Attached] = ()
+    """What its tools made."""
+    rerouted: int = 0
+    """How often the way to its model was changed."""
+
+    @property
+    def key(self) -> str:
+        return f"i-{self.iteration.key}"
+
+    @property
+    def took_us(self) -> int:
+        return max(0, self.iteration.ended_us - self.iteration.at_us)
+
+
+@dataclass(frozen=True, slots=True)
+class RunShown:
+    run: Run | None
+    """None for what happened outside of any run."""
+    steps: Sequence[ModelStep | CallStep]
+    earlier: str | None
+    """The cursor of the steps before these, and how many there are."""
+    earlier_count: int
+    answer: Text
+    """Empty where the last model call or a block has said it."""
+    blocks: Sequence[Block]
+    """What its writer sent as its content."""
+    cost: Cost
+
+
+class Light(NamedTuple):
+    """A model call or a tool call in the order of its run."""
+
+    at_us: int
+    rank: int
+    key: int
+    call_ids: Sequence[str] = ()
+
+
+@dataclass(slots=True)
+class RunRows:
+    steps: list[Light] = field(default_factory=list)
+    costs: list[tuple[int, Cost]] = field(default_factory=list)
+    """With the time of each."""
+
+
+def cost_of(rows: Iterable[Cost]) -> Cost:
+    costs = list(rows)
+    return Cost(
+        sum(one.calls for one in costs),
+        sum_or_none([one.given for one in costs]),
+        sum_or_none([one.output for one in costs]),
+        sum_or_none([one.cached for one in costs]),
+        sum_or_none([one.micro for one in costs]),
+    )
+
+
+_ITERATION = (
+    *("at_us", "key", "call_ids", "input_tokens", "output_tokens", "cache_read_tokens"),
+    *("cache_write_5m_tokens", "cache_write_1h_tokens", "cost_micro"),
+)
+
+
+def light_by_run(keys: Sequence[int]) -> dict[int, RunRows]:
+    found = {key: RunRows() for key in keys}
+    for run, *row in Iteration.objects.filter(run__in=keys).order_by().values_list("run_id", *_ITERATION):
+        _take(found[run], row)
+    calls = ToolCall.objects.filter(run__in=keys).order_by()
+    for run, at_us, key, call_id in calls.values_list("run_id", "started_us", "key", "call_id"):
+        found[run].steps.append(Light(at_us, 1, key, (call_id,)))
+    return found
+
+
+def light_between(which: Q, start_us: int, end_us: int) -> RunRows:
+    rows = RunRows()
+    inside = Iteration.objects.filter(which, at_us__gte=start_us, at_us__lt=end_us)
+    for row in inside.order_by().values_list(*_ITERATION):
+        _take(rows, row)
+    calls = ToolCall.objects.filter(which, started_us__gte=start_us, started_us__lt=end_us)
+    for at_us, key, call_id in calls.order_by().values_list("started_us", "key", "call_id"):
+        rows.steps.append(Light(at_us, 1, key, (call_id,)))
+    return rows
+
+
+def _take(rows: RunRows, row: Sequence[Any]) -> None:
+    at_us, key, call_ids, fresh, output, read, short, long, micro = row
+    rows.steps.append(Light(at_us, 0, key, call_ids))
+    rows.costs.append((at_us, Cost(1, sum_or_none([fresh, read, short, long]), output, read, micro)))
+
+
+def run_shown(
+    session: Session, run: Run | None, rows: RunRows, until: str | None, detail: RunDetail | None = None
+) -> RunShown:
+    owned = {call for step in rows.steps if step.rank == 0 for call in step.call_ids}
+    steps = sorted(step for step in rows.steps if step.rank == 0 or step.call_ids[0] not in owned)
+    if until is not None:
+        end = _parse(until)
+        steps = [step for step in steps if (step.at_us, step.rank, step.key) < end]
+    kept = steps[-RUN_STEPS:]
+    by_id = {step.call_ids[0]: step.key for step in rows.steps if step.rank == 1}
+    shown = _full(session, kept, by_id)
+    first = kept[0] if kept else None
+    more = len(steps) - len(kept)
+    cursor = f"{first.at_us}.{first.rank}.{first.key}" if first and more else None
+    blocks = blocks_of(detail.content, chars=TEXT_CHARS) if detail else []
+    answer = NO_TEXT if any(block.kind == "prose" for block in blocks) else _answer(run, shown)
+    return RunShown(run, shown, cursor, more, answer, blocks, cost_of(cost for _, cost in rows.costs))
+
+
+def _full(session: Session, steps: Sequence[Light], by_id: dict[str, int]) -> list[ModelStep | CallStep]:
+    wanted = [step.key for step in steps if step.rank == 1]
+    wanted += [by_id[one] for step in steps if step.rank == 0 for one in step.call_ids if one in by_id]
+    calls = {
+        call.key: CallStep(call, call.state == CallState.PREPARED and session.ended_at is None)
+        for call in ToolCall.objects.filter(key__in=wanted).select_related("child")
+    }
+    iterations = {
+        row.key: row
+        for row in Iteration.objects.filter(key__in=[step.key for step in steps if step.rank == 0])
+        .annotate(
+            thinking_head=Substr("thinking", 1, THINKING_CHARS),
+            thinking_chars=Length("thinking"),
+            prose_head=Substr("prose", 1, TEXT_CHARS),
+            prose_chars=Length("prose"),
+        )
+        .defer("thinking", "prose")
+    }
+    made: list[ModelStep | CallStep] = []
+    for step in steps:
+        if step.rank == 1 and step.key in calls:
+            made.append(calls[step.key])
+        elif step.rank == 0 and step.key in iterations:
+            own = [calls[by_id[one]] for one in step.call_ids if by_id.get(one) in calls]
+            made.append(_model_step(iterations[step.key], own))
+    return made
+
+
+def _model_step(row: Any, calls: Sequence[CallStep]) -> ModelStep:
+    """``row`` is an Iteration with the heads of its texts."""
+    given = [row.input_tokens, row.cache_read_tokens, row.cache_write_5m_tokens, row.cache_write_1h_tokens]
+    return ModelStep(
+        row,
+        Text(row.thinking_head, row.thinking_chars),
+        Text(row.prose_head, row.prose_chars),
+        Cost(1, sum_or_none(given), row.output_tokens, row.cache_read_tokens, row.cost_micro),
+        calls,
+    )
+
+
+def _answer(run: Any, steps: Sequence[ModelStep | CallStep]) -> Text:
+    """The run's answer, where no model call that is shown has said it already."""
+    if run is None or not run.answer_chars:
+        return NO_TEXT
+    answer = Text(run.answer_head, run.answer_chars)
+    said = next(
+        (step.prose for step in reversed(steps) if isinstance(step, ModelStep) and step.prose.chars), None
+    )
+    same = said is not None and said.head.strip() == answer.head.strip()
+    return NO_TEXT if same else answer
+
+
+def _parse(cursor: str) -> tuple[int, int, int]:
+    parts = cursor.split(".")
+    if len(parts) != 3 or not all(one.isascii() and one.isdigit() and len(one) <= 18 for one in parts):
+        raise Invalid("This address is not valid. Start from the turn.", field="until")
+    at_us, rank, key = (int(one) for one in parts)
+    return at_us, rank, key
