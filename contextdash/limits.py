@@ -151,3 +151,15 @@ SAME_BYTES_SECONDS = 5
 
 WINDOW_DEFAULT = "2h"
 WINDOW_MAX_DAYS = 30
+
+OTLP_RECORDS = 10_000
+"""The most log records, spans or metrics of one telemetry request; a larger one is answered 413."""
+
+OTLP_AT_ONCE = 2
+"""Telemetry requests that a server process reads at the same time; others wait, or are answered 429."""
+
+OTLP_UNKNOWN_BYTES = 64 * KIB
+"""A larger telemetry record that nobody knows is counted, and not stored."""
+
+OTLP_UNKNOWN_RECORDS = 100
+"""Of the records of one telemetry request that nobody knows, the further ones are counted, and not stored."""

@@ -14,6 +14,7 @@ from sessions_app.views import (
     seen,
     session,
     sessions,
+    telemetry,
     transcript,
     usage,
     waterfall,
@@ -22,6 +23,9 @@ from sessions_app.views import (
 urlpatterns: list[URLPattern] = [
     path("api/v1/hooks/<str:client>", deliveries.deliver, name="deliver"),
     path("api/v1/hooks/<str:client>/<str:event>", deliveries.deliver, name="deliver_event"),
+    path("otlp/v1/logs", telemetry.take, {"signal": "logs"}, name="telemetry_logs"),
+    path("otlp/v1/traces", telemetry.take, {"signal": "traces"}, name="telemetry_traces"),
+    path("otlp/v1/metrics", telemetry.take, {"signal": "metrics"}, name="telemetry_metrics"),
     path("sessions/", sessions.session_list, name="sessions"),
     path("profile/seen/sessions/", seen.see_rows, name="see_rows"),
     path("profile/seen/sessions/<str:session_id>/", seen.see_timeline, name="see_timeline"),

@@ -12,7 +12,7 @@ from sessions_app.ingest.observation import Observation
 from sessions_app.ingest.rows import CallRow, RunRow, SessionRow
 from sessions_app.ingest.state import BRANCH_CHARS, State
 from sessions_app.models import Session, SessionEvent
-from sessions_app.vocabulary import Activity, CallState, EventKind, RunStatus, SessionStatus
+from sessions_app.vocabulary import Activity, CallState, EventKind, RunStatus, SessionStatus, Source
 
 COMPACTION = (EventKind.COMPACT_START, EventKind.COMPACT_END)
 TOLD_OF_COMPACTION = (*COMPACTION, "compact_boundary", "compaction")
@@ -82,7 +82,9 @@ def describe(state: State, session: SessionRow, seen: Observation) -> None:
     known = bool(session.agent_id) or (bool(session.client) and session.place_id is not None)
     if not known and seen.run_key is None:
         _introduce(state, session, seen)
-    if seen.delivery.branch and seen.at_us >= session.activity_since_us:
+    # A transcript has all branches in their order; a hook that comes late would set back what it told.
+    told_now = seen.source == Source.TRANSCRIPT or seen.at_us >= session.last_us
+    if seen.delivery.branch and told_now:
         session.branch = seen.delivery.branch[:BRANCH_CHARS]
     if seen.title and not session.title:
         session.title = seen.title

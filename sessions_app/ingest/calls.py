@@ -73,14 +73,16 @@ def _bring_home(state: State, session: SessionRow, seen: Observation) -> CallRow
         return None
     failed = int(call.state == CallState.FAILED)
     before = state.runs_by_key.get(call.run_id or 0)
-    if before is not None:
-        _count(state, before, calls=-1, failed=-failed)
     root.call_count = max(0, root.call_count - 1)
     root.failed_count = max(0, root.failed_count - failed)
     session.call_count += 1
     session.failed_count += failed
     state.changed(root)
     state.move_call(call, session)
+    if before is not None:
+        # The turn goes on in the subagent under the same id.
+        turn_id = state.turn_of(before).turn_id
+        _move(state, call, state.run_of(session, turn_id) or state.create_turn(seen, session, turn_id, None))
     return call
 
 
@@ -115,8 +117,11 @@ def _called(call: CallRow, seen: Observation, event_key: int) -> None:
     _forget_guess(call)
     call.called_by = seen.source
     call.call_event_id, call.called_us = event_key, seen.occurred_us
-    call.name, call.summary, call.input_size = seen.tool, seen.summary, seen.input_size
-    call.started_us = seen.at_us
+    call.name, call.started_us = seen.tool, seen.at_us
+    if seen.source == Source.OTLP:  # a span, which tells less of the input than its log record does
+        call.summary = call.summary or seen.summary
+    else:
+        call.summary, call.input_size = seen.summary, seen.input_size
 
 
 def _answered(state: State, session: SessionRow, call: CallRow, seen: Observation, event_key: int) -> None:
@@ -130,6 +135,9 @@ def _answered(state: State, session: SessionRow, call: CallRow, seen: Observatio
     if call.state not in _OPEN and not (_knows_better(seen.source, told_by) or _tells_more(call, seen)):
         return  # it has its result; another event of it changes nothing
     _forget_guess(call)
+    if seen.source == Source.OTLP and call.called_by in (None, Source.OTLP):
+        call.summary, call.input_size = seen.summary or call.summary, max(seen.input_size, call.input_size)
+        call.name = seen.tool if call.name == "unknown" else call.name
     failed_before = call.state == CallState.FAILED
     if call.called_us is not None and call.result_event_id is not None:
         call.started_us = call.called_us  # not as a lesser source's result made it

@@ -168,6 +168,15 @@ class State:
                 return session
         return root
 
+    def run_of(self, session: SessionRow, turn_id: str) -> RunRow | None:
+        """The newest run of a turn that no event of the batch has named."""
+        if (session.key, turn_id) not in self.turns:
+            found = self.rows.turns_by_id({(session.key, turn_id)})
+            self._add_turns(turn for turn, _ in found)
+            self._add_runs(run for _, run in found)
+        turn = self.turns.get((session.key, turn_id))
+        return None if turn is None else self.newest_run.get(turn.key)
+
     def turn_of(self, run: RunRow) -> TurnRow:
         return self.turns_by_key[run.turn_id]
 
@@ -191,7 +200,7 @@ class State:
         self._new_calls.append(call)
 
     def move_call(self, call: CallRow, session: SessionRow) -> None:
-        """The call turns out to be of another session of the family; it is of no run until one is named."""
+        """The call turns out to be of another session of the family; its run is the caller's to say."""
         del self.calls[call.session_id, call.call_id]
         self._session_calls[call.session_id].remove(call)
         if call.key is not None:
@@ -202,7 +211,7 @@ class State:
             else one
             for one in self.touched
         ]
-        call.session_id, call.run_id = session.key, None
+        call.session_id = session.key
         self.calls[call.session_id, call.call_id] = call
         self._session_calls[call.session_id].append(call)
 

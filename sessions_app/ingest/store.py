@@ -257,7 +257,8 @@ def _link_child(state: State, root: SessionRow, call: CallRow, seen: Observation
     _name(state, child, seen.spawned_agent_name)
     call.child_id = child.key
     child.title = child.title or seen.spawned_title
-    child.model = child.model or seen.spawned_model
+    # The suffix names a size of context, not a model; the records of model calls leave it out.
+    child.model = child.model or seen.spawned_model.removesuffix("[1m]")
     child.ordinal += 1
     child.last_us = max(child.last_us, seen.at_us)
     state.changed(child)
