@@ -23,13 +23,15 @@ from sessions_app.queries.transcript_steps import (
     RunRows,
     RunShown,
     Text,
+    choose,
     light_between,
     light_by_run,
+    read_full,
     run_shown,
 )
 
-PAGE_TURNS = 12
-PAGE_STEPS = 60
+PAGE_TURNS = 8
+PAGE_STEPS = 40
 """A page ends before the turn that would bring more calls than these."""
 PROMPT_CHARS = 1_200
 """How much of a prompt stands in the transcript; the rest is a link away."""
@@ -227,7 +229,8 @@ def _lead(session: Session, until: str | None) -> TurnShown | None:
     rows = light_between(Q(session=session.key, run=None), 0, FAR_US if first is None else first)
     if not rows.steps:
         return None
-    return TurnShown(None, NO_TEXT, (), run_shown(session, None, rows, until))
+    chosen = choose(rows, until)
+    return TurnShown(None, NO_TEXT, (), run_shown(None, rows, chosen, read_full(session, [chosen])))
 
 
 def _shown(
@@ -239,16 +242,22 @@ def _shown(
     of_runs = light_by_run(keys)
     outside = _outside(session, turns)
     details = RunDetail.objects.filter(run__in=keys).defer("ctx").in_bulk()
+    rows = {turn.key: _joined(chosen[turn.key], of_runs, outside[turn.key]) for turn in turns}
+    steps = {turn.key: choose(rows[turn.key], until) for turn in turns}
+    full = read_full(session, steps.values())
     made = []
     for turn in turns:
-        run = chosen[turn.key]
-        rows = of_runs.get(run.key, RunRows()) if run else RunRows()
-        rows.steps = sorted([*rows.steps, *outside[turn.key].steps])
-        rows.costs += outside[turn.key].costs
-        shown = run_shown(session, run, rows, until, details.get(run.key) if run else None)
+        run, key = chosen[turn.key], turn.key
+        shown = run_shown(run, rows[key], steps[key], full, details.get(run.key) if run else None)
         text = Text(turn.head, turn.chars)  # type: ignore[attr-defined]  # annotated by _turns
-        made.append(TurnShown(turn, text, runs.get(turn.key, []), shown))
+        made.append(TurnShown(turn, text, runs.get(key, []), shown))
     return _with_files(session, made)
+
+
+def _joined(run: Run | None, of_runs: dict[int, RunRows], outside: RunRows) -> RunRows:
+    """What a run's rows are together with what of its time belongs to no run."""
+    own = of_runs[run.key] if run else RunRows()
+    return RunRows([*own.steps, *outside.steps], [*own.costs, *outside.costs])
 
 
 def _with_files(session: Session, turns: list[TurnShown]) -> list[TurnShown]:

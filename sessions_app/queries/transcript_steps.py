@@ -51,6 +51,8 @@ class Cost:
 @dataclass(frozen=True, slots=True)
 class CallStep:
     call: ToolCall
+    child: Session | None
+    """The session that it spawned."""
     open: bool
     """It still runs: its session has not ended."""
 
@@ -157,9 +159,45 @@ def _take(rows: RunRows, row: Sequence[Any]) -> None:
     rows.costs.append((at_us, Cost(1, sum_or_none([fresh, read, short, long]), output, read, micro)))
 
 
-def run_shown(
-    session: Session, run: Run | None, rows: RunRows, until: str | None, detail: RunDetail | None = None
-) -> RunShown:
+@dataclass(slots=True)
+class Chosen:
+    """What of a run is shown: the last steps before a cursor, as light rows."""
+
+    steps: Sequence[Light]
+    more: int
+    by_id: dict[str, int]
+    """The keys of all its tool calls by the ids of their client."""
+
+    @property
+    def calls(self) -> list[int]:
+        own = [step.key for step in self.steps if step.rank == 1]
+        asked = (one for step in self.steps if step.rank == 0 for one in step.call_ids)
+        return own + [self.by_id[one] for one in asked if one in self.by_id]
+
+    @property
+    def iterations(self) -> list[int]:
+        return [step.key for step in self.steps if step.rank == 0]
+
+    @property
+    def cursor(self) -> str | None:
+        first = self.steps[0] if self.steps else None
+        return f"{first.at_us}.{first.rank}.{first.key}" if first and self.more else None
+
+
+@dataclass(slots=True)
+class Full:
+    """The rows of what is shown, of several runs at once."""
+
+    calls: dict[int, CallStep]
+    iterations: dict[int, Any]
+    """Each with the heads of its texts."""
+
+
+def choose(rows: RunRows, until: str | None) -> Chosen:
+    """
+    Raises:
+        Invalid: the cursor is not one of ours.
+    """
     owned = {call for step in rows.steps if step.rank == 0 for call in step.call_ids}
     steps = sorted(step for step in rows.steps if step.rank == 0 or step.call_ids[0] not in owned)
     if until is not None:
@@ -167,40 +205,56 @@ def run_shown(
         steps = [step for step in steps if (step.at_us, step.rank, step.key) < end]
     kept = steps[-RUN_STEPS:]
     by_id = {step.call_ids[0]: step.key for step in rows.steps if step.rank == 1}
-    shown = _full(session, kept, by_id)
-    first = kept[0] if kept else None
-    more = len(steps) - len(kept)
-    cursor = f"{first.at_us}.{first.rank}.{first.key}" if first and more else None
-    blocks = blocks_of(detail.content, chars=TEXT_CHARS) if detail else []
-    answer = NO_TEXT if any(block.kind == "prose" for block in blocks) else _answer(run, shown)
-    return RunShown(run, shown, cursor, more, answer, blocks, cost_of(cost for _, cost in rows.costs))
+    return Chosen(kept, len(steps) - len(kept), by_id)
 
 
-def _full(session: Session, steps: Sequence[Light], by_id: dict[str, int]) -> list[ModelStep | CallStep]:
-    wanted = [step.key for step in steps if step.rank == 1]
-    wanted += [by_id[one] for step in steps if step.rank == 0 for one in step.call_ids if one in by_id]
-    calls = {
-        call.key: CallStep(call, call.state == CallState.PREPARED and session.ended_at is None)
-        for call in ToolCall.objects.filter(key__in=wanted).select_related("child")
-    }
-    iterations = {
-        row.key: row
-        for row in Iteration.objects.filter(key__in=[step.key for step in steps if step.rank == 0])
+def read_full(session: Session, chosen: Iterable[Chosen]) -> Full:
+    """With three queries at most, however many runs there are."""
+    runs = list(chosen)
+    calls = list(ToolCall.objects.filter(key__in=[key for one in runs for key in one.calls]))
+    spawned = [call.child_id for call in calls if call.child_id is not None]
+    needed = ("key", "id", "agent_name", "call_count", "cost_micro")
+    children = Session.objects.filter(key__in=spawned).only(*needed).in_bulk() if spawned else {}
+    running = session.ended_at is None
+    iterations = (
+        Iteration.objects.filter(key__in=[key for one in runs for key in one.iterations])
         .annotate(
             thinking_head=Substr("thinking", 1, THINKING_CHARS),
             thinking_chars=Length("thinking"),
             prose_head=Substr("prose", 1, TEXT_CHARS),
             prose_chars=Length("prose"),
         )
-        .defer("thinking", "prose")
-    }
+        .defer("thinking", "prose", "call_ids")
+    )
+    return Full(
+        {
+            call.key: CallStep(
+                call, children.get(call.child_id or 0), running and call.state == CallState.PREPARED
+            )
+            for call in calls
+        },
+        {row.key: row for row in iterations},
+    )
+
+
+def run_shown(
+    run: Run | None, rows: RunRows, chosen: Chosen, full: Full, detail: RunDetail | None = None
+) -> RunShown:
+    shown = _steps(chosen, full)
+    blocks = blocks_of(detail.content, chars=TEXT_CHARS) if detail else []
+    answer = NO_TEXT if any(block.kind == "prose" for block in blocks) else _answer(run, shown)
+    cost = cost_of(cost for _, cost in rows.costs)
+    return RunShown(run, shown, chosen.cursor, chosen.more, answer, blocks, cost)
+
+
+def _steps(chosen: Chosen, full: Full) -> list[ModelStep | CallStep]:
     made: list[ModelStep | CallStep] = []
-    for step in steps:
-        if step.rank == 1 and step.key in calls:
-            made.append(calls[step.key])
-        elif step.rank == 0 and step.key in iterations:
-            own = [calls[by_id[one]] for one in step.call_ids if by_id.get(one) in calls]
-            made.append(_model_step(iterations[step.key], own))
+    for step in chosen.steps:
+        if step.rank == 1 and step.key in full.calls:
+            made.append(full.calls[step.key])
+        elif step.rank == 0 and step.key in full.iterations:
+            own = (full.calls.get(chosen.by_id.get(one, 0)) for one in step.call_ids)
+            made.append(_model_step(full.iterations[step.key], [call for call in own if call]))
     return made
 
 
