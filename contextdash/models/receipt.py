@@ -8,6 +8,7 @@ class Receipt(models.Model):
     body_digest = models.BinaryField(max_length=16)
     noun = models.CharField(max_length=40)
     row_id = models.CharField(max_length=128)
+    told = models.TextField(null=True, help_text="JSON: the answer to an act that made no row of its own.")
     at = models.DateTimeField()
 
     class Meta:
