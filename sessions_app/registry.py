@@ -65,6 +65,8 @@ class Panel:
     count: Callable[[Session], int]
     styles: str = ""
     """The static file that its template and its rows in the timeline are drawn with, if any."""
+    raw: bool = False
+    """What few look for: the ledger's page leads to it, and it has no tab."""
 
 
 @dataclass(frozen=True, slots=True)

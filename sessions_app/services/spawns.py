@@ -98,6 +98,8 @@ def _become_child(child: Session, parent: Session, proposal: Proposal) -> None:
         raise Conflict("The proposed child is another session's already.", code="child_taken")
     above: int | None = parent.key
     for _ in range(FAMILY_DEPTH + 1):
+        if above is None:
+            break
         if above == child.key:
             raise Invalid("A session cannot be its own ancestor.", field="child_session_id")
         above = Session.objects.filter(key=above).values_list("parent_id", flat=True).first()

@@ -193,6 +193,7 @@ def head_context(found: Session, current: str = "timeline") -> dict[str, Any]:
         "head": Head(found, title, state, lasted if lasted >= 0 else None, over, spent),
         "tabs": _tabs(found, current),
         "sheets": registry.styles,
+        "raw_panels": [panel for panel in registry.panels.values() if panel.raw],
         "facts_url": f"{reverse('session', args=[found.id])}?part=facts",
     }
 
@@ -205,6 +206,7 @@ def _tabs(found: Session, current: str) -> list[Tab]:
     tabs += [
         Tab(panel.title, f"{home}{panel.slug}/", current == panel.slug, panel.count(found))
         for panel in panels
+        if not panel.raw or panel.slug == current
     ]
     tabs.append(Tab("Ledger", f"{home}ledger/", current == "ledger", found.event_count))
     return tabs
