@@ -13,7 +13,7 @@ from django.db.models.functions import Length, Substr
 
 from contextdash.errors import NotFound
 from sessions_app.models import Iteration, RoutingEvent, Run, RunDetail, Session, SessionState, Turn
-from sessions_app.queries.attachments import Attached, attachments_of
+from sessions_app.queries.attached import Attached, attachments_of
 from sessions_app.queries.transcript_steps import (
     NO_TEXT,
     RUN_STEPS,

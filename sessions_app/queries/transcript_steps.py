@@ -13,7 +13,7 @@ from django.db.models.functions import Length, Substr
 from contextdash.errors import Invalid
 from sessions_app.figures import sum_or_none
 from sessions_app.models import Iteration, Run, RunDetail, Session, ToolCall
-from sessions_app.queries.attachments import Attached
+from sessions_app.queries.attached import Attached
 from sessions_app.queries.blocks import Block, blocks_of
 from sessions_app.vocabulary import CallState
 

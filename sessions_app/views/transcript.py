@@ -13,7 +13,7 @@ from contextdash import live
 from contextdash.viewkit import wants_fragment, whole_number
 from sessions_app.models import Session
 from sessions_app.queries import transcript as queries
-from sessions_app.queries.attachments import IMAGES, attachment_of
+from sessions_app.queries.attached import IMAGES, attachment_of
 from sessions_app.queries.session import find_session, session_version
 from sessions_app.queries.transcript import TranscriptPage, TurnShown, Versions
 from sessions_app.views.session import head_context, to_session
