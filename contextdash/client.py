@@ -21,6 +21,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from contextdash.address import left_url
 from contextdash.client_memory import Memory
+from contextdash.client_sessions import Sessions
 from contextdash.client_stories import Stories
 from contextdash.hook_client import Config, repository
 
@@ -69,6 +70,7 @@ class Client:
         self._timeout = timeout
         self.stories = Stories(self)
         self.memory = Memory(self)
+        self.sessions = Sessions(self)
 
     # Sessions
 

@@ -34,6 +34,7 @@ MODULES = {
         ),
         *("settle", "export", "link", "mistakes", "lesson", "standup"),
     ),
+    "sessions": ("session-label",),
     "board": ("backlog",),
     "importing": ("import", "watch"),
     "gate": ("gate",),
