@@ -1,5 +1,6 @@
 """What every endpoint of the JSON API shares: who calls, what they may, how bodies and lists look."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, cast
@@ -232,10 +233,39 @@ def once[M: models.Model](request: HttpRequest, actor: Actor, model: type[M], cr
         return create()
     return receipts.once(
         digest=receipt_digest(request, actor, key),
-        body_digest=digest16(request.body),
+        body_digest=body_digest(request),
         model=model,
         create=create,
     )
+
+
+def once_told(request: HttpRequest, actor: Actor, noun: str, act: Callable[[], Any]) -> Any:
+    """As ``once``, for an act that makes no row: what it tells, JSON of a few numbers, is kept instead."""
+    key = request.headers.get("Idempotency-Key", "")
+    if not key:
+        return act()
+    return receipts.once_told(
+        digest=receipt_digest(request, actor, key), body_digest=body_digest(request), noun=noun, act=act
+    )
+
+
+def once_told_slowly(request: HttpRequest, actor: Actor, noun: str, act: Callable[[], Any]) -> Any:
+    """As ``once_told``, for an act of many writes that may each be repeated: the receipt comes after them."""
+    key = request.headers.get("Idempotency-Key", "")
+    if not key:
+        return act()
+    digests = {"digest": receipt_digest(request, actor, key), "body_digest": body_digest(request)}
+    known = receipts.told_before(**digests)
+    if known is not None:
+        return json.loads(known)
+    told = act()
+    receipts.keep_told(**digests, noun=noun, told=told)
+    return told
+
+
+def body_digest(request: HttpRequest) -> bytes:
+    """What makes a repeated request the same: its body, and what its address asks."""
+    return digest16(request.body, *([query.encode()] if (query := request.META.get("QUERY_STRING")) else []))
 
 
 def receipt_digest(request: HttpRequest, actor: Actor, key: str) -> bytes:

@@ -9,7 +9,20 @@ from ninja import Field, Query, Router, Status
 
 from contextdash import clock
 from contextdash.actor import Actor
-from contextdash.apikit import JSON, Bearer, Body, Browser, Paging, PatchBody, allow, if_match, listed, once
+from contextdash.apikit import (
+    JSON,
+    Bearer,
+    Body,
+    Browser,
+    Paging,
+    PatchBody,
+    allow,
+    if_match,
+    listed,
+    once,
+    once_told,
+    once_told_slowly,
+)
 from contextdash.errors import Invalid, NotFound
 from contextdash.limits import WINDOW_DEFAULT
 from contextdash.models.token import Scope
@@ -171,25 +184,41 @@ def ask(request: HttpRequest, payload: GateBody) -> dict[str, Any]:
     """``fresh`` and ``skipped`` pass; ``blocked``, ``stale`` and ``unknown`` do not. Each answer is a row of
     hook_events."""
     actor = allow(request, Scope.WRITE)
-    verdict = gate.ask_gate(
-        asked=_asked(payload),
-        window=gate.window_of(payload.window),
-        actor=actor,
-        session_id=payload.session_id,
-        hook_name=payload.hook_name,
-    )
-    return verdict_out(verdict)
+    asked, window = _asked(payload), gate.window_of(payload.window)
+
+    def act() -> dict[str, Any]:
+        verdict = gate.ask_gate(
+            asked=asked,
+            window=window,
+            actor=actor,
+            session_id=payload.session_id,
+            hook_name=payload.hook_name,
+        )
+        return verdict_out(verdict)
+
+    return dict(once_told(request, actor, "gate", act))
 
 
 @router.post("/bulk", response=dict[str, Any], summary="Resolve, dismiss or reopen findings together")
 def bulk(request: HttpRequest, payload: BulkBody) -> dict[str, Any]:
     actor = allow(request, Scope.WRITE)
-    outcome = reviews.set_resolution_of_many(
-        ids=payload.ids, to=payload.resolution, actor=actor, reason=payload.reason
-    )
+
+    def act() -> dict[str, Any]:
+        outcome = reviews.set_resolution_of_many(
+            ids=payload.ids, to=payload.resolution, actor=actor, reason=payload.reason
+        )
+        return {
+            "changed": [review.pk for review in outcome.changed],
+            "refused": [
+                {"id": pk, "error": error.code, "detail": error.detail} for pk, error in outcome.refused
+            ],
+        }
+
+    told = once_told(request, actor, "reviews", act)
+    rows = Review.objects.in_bulk(told["changed"])
     return {
-        "items": [review_out(review) for review in outcome.changed],
-        "refused": [{"id": pk, "error": error.code, "detail": error.detail} for pk, error in outcome.refused],
+        "items": [review_out(rows[pk]) for pk in told["changed"] if pk in rows],
+        "refused": told["refused"],
     }
 
 
@@ -215,14 +244,19 @@ def take_sarif(
 ) -> dict[str, Any]:
     """Each result once, however often it is sent. An invalid log imports nothing and is told the path of its
     first error."""
-    outcome = import_sarif(
-        raw=request.body,
-        actor=allow(request, Scope.WRITE),
-        session=session_id or None,
-        project=project_of_slug(project),
-        diff_hash=diff_hash or None,
-    )
-    return {"added": [review.pk for review in outcome.added], "known": outcome.known}
+    actor = allow(request, Scope.WRITE)
+
+    def act() -> dict[str, Any]:
+        outcome = import_sarif(
+            raw=request.body,
+            actor=actor,
+            session=session_id or None,
+            project=project_of_slug(project),
+            diff_hash=diff_hash or None,
+        )
+        return {"added": [review.pk for review in outcome.added], "known": outcome.known}
+
+    return dict(once_told_slowly(request, actor, "reviews", act))
 
 
 @router.get("/{int:review_id}", response=dict[str, Any], summary="One finding with its history")

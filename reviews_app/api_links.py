@@ -5,10 +5,11 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Router, Schema, Status
 
-from contextdash.apikit import Body, allow
+from contextdash.apikit import Body, allow, once
 from contextdash.errors import NotFound
 from contextdash.models.token import Scope
 from reviews_app.models import Review
+from reviews_app.models.link import FindingDecision
 from reviews_app.queries import findings, links
 from reviews_app.services.links import link_decision, unlink_decision
 from sessions_app.queries.decisions import decision_of
@@ -46,7 +47,12 @@ def link(request: HttpRequest, review_id: int, payload: LinkIn) -> Status[Any]:
     """Twice is once."""
     actor = allow(request, Scope.WRITE)
     review, decision = _finding(review_id), decision_of(payload.decision_id)
-    link_decision(review=review, decision=decision, actor=actor, reason=payload.reason)
+    once(
+        request,
+        actor,
+        FindingDecision,
+        lambda: link_decision(review=review, decision=decision, actor=actor, reason=payload.reason),
+    )
     return Status(201, _linked(review))
 
 

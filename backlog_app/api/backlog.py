@@ -5,6 +5,7 @@ from typing import Any, Literal
 from django.http import HttpRequest
 from ninja import Field, Query, Router, Status
 
+from backlog_app import words
 from backlog_app.api.outs import (
     comment_out,
     criterion_out,
@@ -13,10 +14,12 @@ from backlog_app.api.outs import (
     placed,
     whole_out,
 )
-from backlog_app.models import BacklogItem, StoryComment
+from backlog_app.models import BacklogItem, Criterion, Dependency, StoryComment, StoryLink
 from backlog_app.queries import stories as queries
 from backlog_app.queries.filters import Filters
+from backlog_app.queries.sprints import wip_limits
 from backlog_app.services import checklist, moving, relations, stories
+from backlog_app.services.sprints import set_limit
 from contextdash.actor import Actor
 from contextdash.apikit import Body, Paging, PatchBody, allow, if_match, once
 from contextdash.models.token import Scope
@@ -109,6 +112,12 @@ class DependencyBody(Body):
     reason: str = ""
 
 
+class LimitBody(Body):
+    stories: int | None = Field(description="At most so many; null for no limit.")
+    project: str | None = Field(None, description="A project's slug; without it of all.")
+    reason: str = ""
+
+
 def create_story(actor: Actor, payload: StoryBody) -> BacklogItem:
     values = payload.model_dump(exclude={"ts"}) | {"ts": told_time(payload.ts)}
     return stories.add_story(actor=actor, **values)
@@ -128,6 +137,30 @@ def index(request: HttpRequest, query: Query[StoryFilters]) -> dict[str, Any]:
     find = queries.in_order if query.sort == "board" else queries.newest
     found = find(Filters(**values), session=query.session, limit=query.limit, cursor=query.cursor)
     return listed_stories(found)
+
+
+@router.get("/limits", response=dict[str, Any], summary="How many stories each column should hold")
+def limits(request: HttpRequest, project: str = "") -> dict[str, Any]:
+    """Of a project, or without one those of all; a column without a limit is null."""
+    allow(request, Scope.READ)
+    return {
+        "items": [{"column": name, "stories": most} for name, most in wip_limits(project).items()],
+        "next": None,
+    }
+
+
+@router.put("/limits/{column}", response=dict[str, Any], summary="Limit a column")
+def limit(request: HttpRequest, column: str, payload: LimitBody) -> dict[str, Any]:
+    """It warns on the board and refuses no move; null takes the limit away."""
+    actor = allow(request, Scope.WRITE)
+    set_limit(
+        status=column,
+        stories=payload.stories,
+        project=payload.project or None,
+        actor=actor,
+        reason=payload.reason,
+    )
+    return {"column": words.status(column), "stories": payload.stories}
 
 
 @router.post("/claim", response=dict[str, Any], summary="Take the next ready story")
@@ -172,33 +205,47 @@ def delete(request: HttpRequest, story_id: int, reason: str = "") -> dict[str, A
 @router.post(STORY + "/restore", response=dict[str, Any], summary="Bring a deleted story back")
 def restore(request: HttpRequest, story_id: int, reason: str = "") -> dict[str, Any]:
     actor = allow(request, Scope.WRITE)
-    return placed(stories.restore_story(story_id=story_id, actor=actor, reason=reason))
+    back = once(
+        request,
+        actor,
+        BacklogItem,
+        lambda: stories.restore_story(story_id=story_id, actor=actor, reason=reason),
+    )
+    return placed(back)
 
 
 @router.post(STORY + "/move", response=dict[str, Any], summary="Move a story")
 def move(request: HttpRequest, story_id: int, payload: MoveBody) -> dict[str, Any]:
     """412 when the story has changed since ``version``, or the neighbour left the column."""
     actor = allow(request, Scope.WRITE)
-    moved = moving.move_story(
-        story_id=story_id,
-        to_status=payload.status,
-        after_id=payload.after,
-        before_id=payload.before,
-        expected_version=payload.version if payload.version is not None else if_match(request),
-        actor=actor,
-        reason=payload.reason,
-    )
-    return placed(moved)
+    seen = payload.version if payload.version is not None else if_match(request)
+
+    def act() -> BacklogItem:
+        return moving.move_story(
+            story_id=story_id,
+            to_status=payload.status,
+            after_id=payload.after,
+            before_id=payload.before,
+            expected_version=seen,
+            actor=actor,
+            reason=payload.reason,
+        )
+
+    return placed(once(request, actor, BacklogItem, act))
 
 
 @router.post(STORY + "/criteria/{int:criterion_id}", response=dict[str, Any], summary="Tick a criterion")
 def tick(request: HttpRequest, story_id: int, criterion_id: int, payload: TickBody) -> dict[str, Any]:
     actor = allow(request, Scope.WRITE)
-    return criterion_out(
-        checklist.tick_criterion(
+    ticked = once(
+        request,
+        actor,
+        Criterion,
+        lambda: checklist.tick_criterion(
             story_id=story_id, criterion_id=criterion_id, actor=actor, **payload.model_dump()
-        )
+        ),
     )
+    return criterion_out(ticked)
 
 
 @router.post(STORY + "/comments", response={201: dict[str, Any]}, summary="Comment on a story")
@@ -216,7 +263,12 @@ def comment(request: HttpRequest, story_id: int, payload: CommentBody) -> Status
 @router.post(STORY + "/links", response={201: dict[str, Any]}, summary="Link a story to something")
 def link(request: HttpRequest, story_id: int, payload: LinkBody) -> Status[dict[str, Any]]:
     actor = allow(request, Scope.WRITE)
-    made = relations.link_story(story_id=story_id, kind=payload.kind, ref=payload.ref, actor=actor)
+    made = once(
+        request,
+        actor,
+        StoryLink,
+        lambda: relations.link_story(story_id=story_id, kind=payload.kind, ref=payload.ref, actor=actor),
+    )
     return Status(201, link_out(made))
 
 
@@ -231,8 +283,13 @@ def unlink(request: HttpRequest, story_id: int, link_id: int, reason: str = "") 
 def depend(request: HttpRequest, story_id: int, payload: DependencyBody) -> Status[dict[str, Any]]:
     """409 where the other waits for this one already."""
     actor = allow(request, Scope.WRITE)
-    relations.add_dependency(
-        story_id=story_id, blocked_by_id=payload.blocked_by, actor=actor, reason=payload.reason
+    once(
+        request,
+        actor,
+        Dependency,
+        lambda: relations.add_dependency(
+            story_id=story_id, blocked_by_id=payload.blocked_by, actor=actor, reason=payload.reason
+        ),
     )
     return Status(201, {"id": story_id, "blocked_by": payload.blocked_by})
 

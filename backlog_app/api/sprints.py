@@ -11,7 +11,7 @@ from backlog_app.models import Sprint
 from backlog_app.queries import flow
 from backlog_app.queries import sprints as queries
 from backlog_app.services import sprints
-from contextdash.apikit import Body, Paging, PatchBody, allow, if_match, listed, once
+from contextdash.apikit import Body, Paging, PatchBody, allow, if_match, listed, once, once_told
 from contextdash.models.token import Scope
 
 router = Router(tags=["sprints"])
@@ -85,8 +85,14 @@ def change(request: HttpRequest, sprint_id: int, payload: SprintPatch) -> dict[s
 @router.post(SPRINT + "/start", response=dict[str, Any], summary="Start a sprint")
 def start(request: HttpRequest, sprint_id: int, payload: StartBody) -> dict[str, Any]:
     actor = allow(request, Scope.WRITE)
-    started = sprints.start_sprint(
-        sprint_id=sprint_id, actor=actor, reason=payload.reason, expected_version=if_match(request)
+    seen = if_match(request)
+    started = once(
+        request,
+        actor,
+        Sprint,
+        lambda: sprints.start_sprint(
+            sprint_id=sprint_id, actor=actor, reason=payload.reason, expected_version=seen
+        ),
     )
     return sprint_out(started)
 
@@ -95,11 +101,16 @@ def start(request: HttpRequest, sprint_id: int, payload: StartBody) -> dict[str,
 def close(request: HttpRequest, sprint_id: int, payload: CloseBody) -> dict[str, Any]:
     """Unfinished stories go to ``move_to``, or to no sprint; ``carried`` counts them."""
     actor = allow(request, Scope.WRITE)
-    closed = sprints.close_sprint(
-        sprint_id=sprint_id,
-        actor=actor,
-        move_to_id=payload.move_to,
-        reason=payload.reason,
-        expected_version=if_match(request),
-    )
-    return {**sprint_out(closed.sprint), "carried": closed.carried}
+    seen = if_match(request)
+
+    def act() -> int:
+        return sprints.close_sprint(
+            sprint_id=sprint_id,
+            actor=actor,
+            move_to_id=payload.move_to,
+            reason=payload.reason,
+            expected_version=seen,
+        ).carried
+
+    carried = once_told(request, actor, "sprints", act)
+    return {**sprint_out(queries.one(sprint_id)), "carried": carried}

@@ -1,8 +1,9 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.db.models import QuerySet
 
-from backlog_app.models import Sprint, SprintState
+from backlog_app import words
+from backlog_app.models import Sprint, SprintState, StoryStatus, WipLimit
 from contextdash.errors import NotFound
 from contextdash.paging import Page, page
 
@@ -29,6 +30,13 @@ def joinable(*, project: str = "") -> Sequence[Sprint]:
     """Sprints that a story can still join, the active one first."""
     rows = _of(project).exclude(state=SprintState.CLOSED)
     return sorted(rows, key=lambda sprint: (sprint.state != SprintState.ACTIVE, sprint.pk))
+
+
+def wip_limits(project: str) -> Mapping[str, int | None]:
+    """How many stories each column should hold at most, of the project or, without one, of all."""
+    owned = {"project__slug": project} if project else {"project": None}
+    known = dict(WipLimit.objects.filter(**owned).values_list("status", "stories"))
+    return {name: known.get(name) for name in words.COLUMNS if name != StoryStatus.DONE}
 
 
 def _of(project: str) -> QuerySet[Sprint]:

@@ -161,7 +161,9 @@ def close_sprint(
 
 
 @write
-def set_limit(*, status: str, stories: int | None, actor: Actor, project: str | None = None) -> None:
+def set_limit(
+    *, status: str, stories: int | None, actor: Actor, project: str | None = None, reason: str = ""
+) -> None:
     """How many stories a column should hold at most, of one project or of all; None takes the limit away."""
     take_turn()
     column = words.status(status)
@@ -181,7 +183,9 @@ def set_limit(*, status: str, stories: int | None, actor: Actor, project: str | 
     else:
         known.stories = stories
         known.save(update_fields=["stories"])
-    record(noun="wip_limits", row_id=column, field="stories", old=old, new=stories, actor=actor)
+    record(
+        noun="wip_limits", row_id=column, field="stories", old=old, new=stories, actor=actor, reason=reason
+    )
 
 
 def _sprint(sprint_id: int) -> Sprint:

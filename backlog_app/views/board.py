@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from backlog_app.forms import LimitsForm, first_error
-from backlog_app.models import BacklogItem, StoryStatus, WipLimit
+from backlog_app.models import BacklogItem, StoryStatus
 from backlog_app.queries import board as queries
 from backlog_app.queries import history, sprints
 from backlog_app.queries.filters import UNASSIGNED, Filters
@@ -60,8 +60,7 @@ def limits(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         return _set_limits(request)
     project = request.GET.get("project", "")[:100]
-    known = WipLimit.objects.filter(**({"project__slug": project} if project else {"project": None}))
-    form = LimitsForm(initial=dict(known.values_list("status", "stories")))
+    form = LimitsForm(initial=sprints.wip_limits(project))
     return render(request, "board/limits.html", {"nav": "board", "form": form, "project": project})
 
 

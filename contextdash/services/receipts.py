@@ -1,6 +1,8 @@
 """A writer's post with an ``Idempotency-Key`` happens once, however often it is sent."""
 
+import json
 from collections.abc import Callable
+from typing import Any
 
 from django.db import IntegrityError, models
 
@@ -51,12 +53,66 @@ def _once[M: models.Model](
     return row, True
 
 
+def once_told(*, digest: bytes, body_digest: bytes, noun: str, act: Callable[[], Any]) -> Any:
+    """What ``act`` tells, a short thing of JSON, or what it told when this digest was first seen.
+
+    Raises:
+        Conflict: the key was used for another body.
+    """
+    try:
+        return _once_told(digest=digest, body_digest=body_digest, noun=noun, act=act)
+    except IntegrityError:  # as above
+        known = told_before(digest=digest, body_digest=body_digest)
+        if known is None:
+            raise
+        return json.loads(known)
+
+
+@write
+def _once_told(*, digest: bytes, body_digest: bytes, noun: str, act: Callable[[], Any]) -> Any:
+    known = told_before(digest=digest, body_digest=body_digest)
+    if known is not None:
+        return json.loads(known)
+    told = act()
+    # Not get_or_create: whoever comes second must be undone.
+    Receipt.objects.create(
+        digest=digest, body_digest=body_digest, noun=noun, told=json.dumps(told), at=clock.now()
+    )
+    return told
+
+
+def told_before(*, digest: bytes, body_digest: bytes) -> str | None:
+    """The JSON that was told when this digest was first seen.
+
+    Raises:
+        Conflict: the key was used for another body.
+    """
+    receipt = Receipt.objects.filter(digest=digest).first()
+    if receipt is None:
+        return None
+    if bytes(receipt.body_digest) != body_digest:
+        raise Conflict(_OTHER_BODY)
+    return receipt.told
+
+
+@write
+def keep_told(*, digest: bytes, body_digest: bytes, noun: str, told: Any) -> None:
+    """For an act of many writes, which cannot be kept together with its receipt."""
+    Receipt.objects.get_or_create(
+        digest=digest,
+        defaults={"body_digest": body_digest, "noun": noun, "told": json.dumps(told), "at": clock.now()},
+    )
+
+
+_OTHER_BODY = "This Idempotency-Key was used for another body. Use a new key."
+
+
 def _known[M: models.Model](digest: bytes, body_digest: bytes, model: type[M]) -> M | None:
     receipt = Receipt.objects.filter(digest=digest).first()
     if receipt is None:
         return None
     if bytes(receipt.body_digest) != body_digest or receipt.noun != model._meta.db_table:
-        raise Conflict("This Idempotency-Key was used for another body. Use a new key.")
+        raise Conflict(_OTHER_BODY)
     row = model._default_manager.filter(pk=receipt.row_id).first()
     if row is None:
         raise Conflict("What this Idempotency-Key made is gone. Use a new key to make it again.")

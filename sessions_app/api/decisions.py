@@ -7,7 +7,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from contextdash.actor import Actor
-from contextdash.apikit import Body, Paging, PatchBody, all_listed, allow, if_match, listed, once
+from contextdash.apikit import Body, Paging, PatchBody, all_listed, allow, if_match, listed, once, once_told
 from contextdash.clock import iso
 from contextdash.limits import READ_RECENT_CHARS
 from contextdash.models.token import Scope
@@ -201,7 +201,12 @@ def settle(request: HttpRequest, decision_id: int, payload: SettleIn) -> dict[st
     actor = allow(request, Scope.WRITE)
     keep = queries.decision_of(decision_id)
     decisions = [keep, *(queries.decision_of(pk) for pk in payload.others)]
-    settle_conflict(decisions=decisions, keep=keep, actor=actor, reason=payload.reason)
+
+    def act() -> int:
+        settle_conflict(decisions=decisions, keep=keep, actor=actor, reason=payload.reason)
+        return keep.pk
+
+    once_told(request, actor, "decisions", act)
     return all_listed([queries.decision_of(decision.pk) for decision in decisions], out)
 
 

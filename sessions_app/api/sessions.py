@@ -16,6 +16,7 @@ from contextdash.apikit import (
     if_match,
     listed,
     once,
+    once_told,
     required_if_match,
 )
 from contextdash.limits import LABELS, PAGE_ROWS
@@ -27,7 +28,7 @@ from sessions_app.models import Purge, Session
 from sessions_app.queries import sessions_api as queries
 from sessions_app.queries.sessions import SessionFilter
 from sessions_app.services.belonging import project_of_slug
-from sessions_app.services.ending import close_session, delete_session
+from sessions_app.services.ending import close_session, delete_session, undelete_session
 from sessions_app.services.many_sessions import Seen, archive_sessions, delete_sessions
 from sessions_app.services.purging import drive_on, open_purges
 from sessions_app.services.sessions import TOLD, change_session, ensure_session
@@ -63,6 +64,10 @@ class CloseIn(Body):
 
 class ReasonIn(Body):
     reason: str
+
+
+class UndeleteIn(Body):
+    reason: str = ""
 
 
 class SeenIn(Body):
@@ -140,17 +145,26 @@ def ensure(request: HttpRequest, payload: EnsureIn) -> Status[Any]:
 def archive(request: HttpRequest, payload: ArchiveIn) -> Any:
     """All or none: each must be at the version that is told. What is archived already is left alone."""
     actor = allow(request, Scope.WRITE)
-    seen = [Seen(queries.find_session(one.id), one.metadata_version) for one in payload.sessions]
-    done = archive_sessions(seen=seen, archived=payload.archived, actor=actor, reason=payload.reason)
-    return all_listed(done, session_out)
+
+    def act() -> list[str]:
+        seen = [Seen(queries.find_session(one.id), one.metadata_version) for one in payload.sessions]
+        done = archive_sessions(seen=seen, archived=payload.archived, actor=actor, reason=payload.reason)
+        return [session.id for session in done]
+
+    told = once_told(request, actor, "sessions", act)
+    return all_listed([queries.any_session(session_id) for session_id in told], session_out)
 
 
 @router.post("/delete", response={204: None}, summary="Delete sessions")
 def delete_many(request: HttpRequest, payload: ManyIn) -> Status[None]:
     """All or none, as ``DELETE`` does with one; each must be at the version that is told."""
     actor = allow(request, Scope.WRITE)
-    seen = [Seen(queries.any_session(one.id), one.metadata_version) for one in payload.sessions]
-    delete_sessions(seen=seen, actor=actor, reason=payload.reason)
+
+    def act() -> None:
+        seen = [Seen(queries.any_session(one.id), one.metadata_version) for one in payload.sessions]
+        delete_sessions(seen=seen, actor=actor, reason=payload.reason)
+
+    once_told(request, actor, "sessions", act)
     return Status(204, None)
 
 
@@ -224,6 +238,18 @@ def delete(request: HttpRequest, session_id: str, reason: str = "") -> Status[No
     session = queries.find_session(session_id)
     delete_session(session=session, actor=actor, reason=reason, expected_version=if_match(request))
     return Status(204, None)
+
+
+@router.post("/{session_id}/undelete", response=SessionOut, summary="Bring a deleted session back")
+def undelete(request: HttpRequest, session_id: str, payload: UndeleteIn | None = None) -> Any:
+    """By its whole id, within a day, with the subagents that went with it; 409 ``undo_expired`` later."""
+    actor = allow(request, Scope.WRITE)
+    reason = payload.reason if payload else ""
+
+    def create() -> Session:
+        return undelete_session(session=queries.any_session(session_id), actor=actor, reason=reason)
+
+    return session_out(once(request, actor, Session, create))
 
 
 @router.get("/{session_id}/export", summary="A session as a file")

@@ -1,13 +1,19 @@
 """A post with an Idempotency-Key happens once, however often and however closely together it is sent."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.db import connection
 
-from contextdash.models import Receipt
+from contextdash.models import Change, Receipt
+from sessions_app.models import HookEvent
+from tests import factories
 from tests.api.nouns import BY_NAME, NOUNS
 from tests.api.racing import closing, serving
+from tests.api.test_docs import EXAMPLES, filled, run
+from tests.claims.documented import runs_of_the_examples
+from tests.conftest import Api
 
 pytestmark = pytest.mark.django_db
 
@@ -65,6 +71,38 @@ def test_an_odd_key_is_a_key(api, key):
         answer = api.post("messages", BY_NAME["message"].body, headers={"Idempotency-Key": key})
         assert answer.status_code == 201
     assert BY_NAME["message"].model.objects.count() == 1
+
+
+OF_THEIR_OWN = ("/ingest", "/spawns", "/continuations", "/epochs", "/hooks/", "/runs", "/events")
+"""Posts whose bodies name what makes them one: an event, a claim, a line with a key."""
+
+
+def test_every_post_of_the_documentation_happens_once_for_a_key(owner):
+    """Answered the same the second time, with nothing written: what is added later is held to it too."""
+    caller = factories.token("admin", owner)[1]
+    for session in ("s-1", "old-1", "old-2"):
+        Api(caller).post("sessions/ensure", session_id=session)
+    runs_of_the_examples()
+    other = Api(caller).post("backlog", story="Another", acceptance_criteria="- [ ] it").json()["id"]
+    made: dict[str, object] = {}
+    twice = []
+    for at, example in enumerate(EXAMPLES):
+        posts = "-X POST" in example and not any(place in example for place in OF_THEIR_OWN)
+        key = f' -H "Idempotency-Key: example-{at}"' if posts else ""
+        command = filled(example, caller, other, made) + key
+        first = run(command)
+        collection = re.search(r"/api/v1/([a-z-]+)\"", example)
+        if posts and collection and first.status_code == 201:
+            made[collection[1]] = first.json().get("id")
+        if posts:
+            rows = Change.objects.count(), HookEvent.objects.count(), Receipt.objects.count()
+            again = run(command)
+            same = again.content == first.content and again.status_code in (first.status_code, 200)
+            after = Change.objects.count(), HookEvent.objects.count(), Receipt.objects.count()
+            if first.status_code >= 300 or not same or rows != after:
+                twice.append((example, first.content[:300], again.content[:300], rows, after))
+    assert twice == []
+    assert Receipt.objects.count() > 25
 
 
 @pytest.mark.django_db(transaction=True)
