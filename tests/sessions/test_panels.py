@@ -88,3 +88,41 @@ def test_the_ledger_reads_no_payload_for_its_list(
         text = page.get("/sessions/one/ledger/").content.decode()
     assert "payload text" not in text
     assert len(text) < 120_000
+
+
+def test_the_ledger_is_narrowed_and_says_how_far_it_looked(page: Client, tell: Teller) -> None:
+    tell.prompt("First")
+    tell.event("PreToolUse", "tool_start", {})
+    tell.prompt("Second")
+    tell.event("Odd%Name", "other", {})
+    tell.end()
+    kid = factories.session("kid", parent=tell.session, agent_name="tester")
+    Teller(kid, tell.at_us).event("KidsEvent", "other", {})
+    Session.objects.filter(key=kid.key).update(ordinal=1, event_count=1)
+
+    def found(**query: Any) -> list[str]:
+        text = page.get("/sessions/one/ledger/", query).content.decode()
+        return re.findall(r'<span class="mono cut" title="([^"]*)"', text)
+
+    assert found(kind="prompt") == ["UserPromptSubmit", "UserPromptSubmit"]
+    assert found(name="pretool") == ["PreToolUse"]
+    assert found(name="%") == ["Odd%Name"]
+    assert found(source="api") == []
+    assert found(turn="1") == ["Stop", "PreToolUse", "UserPromptSubmit"]
+    assert found(turn="9") == []
+    assert found(after="3") == ["Odd%Name", "UserPromptSubmit"]
+    assert found(agent="kid") == ["KidsEvent"]
+    assert "No entry fits" in page.get("/sessions/one/ledger/?kind=none").content.decode()
+    Session.objects.filter(key=tell.session.key).update(ordinal=50_000)
+    text = page.get("/sessions/one/ledger/?kind=none").content.decode()
+    assert "Look further back" in text
+    assert "cursor=30001" in text
+
+
+def test_an_entry_is_a_file_to_keep(page: Client, tell: Teller) -> None:
+    tell.event("Odd", "other", {"text": "<script>alert(1)</script>"})
+    tell.end()
+    answer = page.get("/sessions/one/ledger/1/?download=1")
+    assert answer["Content-Disposition"] == 'attachment; filename="event-1.json"'
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert answer.json()["text"] == "<script>alert(1)</script>"
