@@ -9,6 +9,7 @@ from sessions_app.models.claims import (
     SessionCreateClaim,
     SubagentSpawn,
 )
+from sessions_app.models.counterpart import Counterpart
 from sessions_app.models.epochs import WorkspaceEpoch, WorkspaceHead, WorkspaceVersion
 from sessions_app.models.event import Event, Purge, SessionEvent
 from sessions_app.models.file import TouchedFile
@@ -23,6 +24,7 @@ from sessions_app.models.seen import SeenMark
 from sessions_app.models.session import Session, SessionState, Tombstone
 from sessions_app.models.tool import ToolCall
 from sessions_app.models.turn import Run, Turn
+from sessions_app.models.upload import Upload
 from sessions_app.models.usage import CodeCount, ImportSource, Iteration, PriceOverride, UsageBucket
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "CodeCount",
     "ContinuationClaim",
     "CopiedUsage",
+    "Counterpart",
     "Decision",
     "Event",
     "HookBucket",
@@ -69,6 +72,7 @@ __all__ = [
     "ToolOperation",
     "TouchedFile",
     "Turn",
+    "Upload",
     "UsageBucket",
     "WarmSession",
     "Workspace",

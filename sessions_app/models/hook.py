@@ -82,13 +82,30 @@ class Quarantined(models.Model):
     detail = models.TextField(blank=True, default="")
     body = models.BinaryField(blank=True)
     body_size = models.PositiveBigIntegerField(default=0)
+    import_source = models.ForeignKey(
+        "sessions_app.ImportSource",
+        null=True,
+        blank=True,
+        on_delete=models.DB_CASCADE,
+        related_name="quarantined",
+        db_index=False,
+        help_text="The file that it is a line of.",
+    )
     at = models.DateTimeField()
 
     class Meta:
         db_table = "quarantined"
         ordering = ["-id"]
         verbose_name_plural = "quarantined"
-        indexes = [models.Index(fields=["-at"], name="quarantined_newest")]
+        indexes = [
+            models.Index(fields=["-at"], name="quarantined_newest"),
+            # The lines of one file.
+            models.Index(
+                fields=["import_source", "id"],
+                name="quarantined_of_file",
+                condition=models.Q(import_source__isnull=False),
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.detail}"[:200]
