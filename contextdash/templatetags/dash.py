@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from contextdash.cleaning import one_line
 from contextdash.rendering import ansi as terminal
-from contextdash.rendering import diff, highlight, numbers, states, times
+from contextdash.rendering import diff, highlight, numbers, remembered, states, times
 from contextdash.rendering import markdown as md
 
 register = template.Library()
@@ -76,6 +76,12 @@ def agent(name: object, slot: int | None = None) -> SafeString:
         states.monogram(shown),
         shown,
     )
+
+
+@register.simple_tag(name="drawn")
+def remembered_part(template_name: str, **values: Any) -> SafeString:
+    """A part of a list that shows nothing but these values, drawn once for the same ones."""
+    return remembered.drawn(template_name, values)
 
 
 @register.simple_tag

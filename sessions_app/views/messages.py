@@ -32,6 +32,7 @@ def handoff_list(request: HttpRequest) -> HttpResponse:
     context = {
         "nav": "today",
         "view": view,
+        "waits": view != "acknowledged",
         "box": box,
         "target": target,
         "tabs": [
