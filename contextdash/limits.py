@@ -54,6 +54,9 @@ LABELS = 32
 LABEL_BYTES = 128
 """The longest label of a session, in UTF-8; a longer one is answered 422."""
 
+FORK_CALLS = 20_000
+"""The most model and tool calls that a fork copies; more are answered 422. Every hook waits for it."""
+
 ATTACHMENT_BYTES = 10 * MIB
 """The largest file of an attachment; a larger one is answered 413."""
 

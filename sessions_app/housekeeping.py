@@ -6,7 +6,7 @@ from contextdash import clock
 from contextdash.background import Task, register
 from contextdash.writer import write
 from sessions_app.models import HookBucket, Quarantined
-from sessions_app.services import ending, purging
+from sessions_app.services import ending, logs, purging
 
 BUCKETS_KEPT = timedelta(days=90)
 """How long the Hooks page knows how many deliveries there were."""
@@ -39,4 +39,5 @@ def register_tasks() -> None:
     register(Task(purging.TASK, "Erasing what was purged", 5, purging.finish_purges))
     register(Task("undo", "Ending the day in which a deletion can be undone", 600, ending.end_undo))
     register(Task("hook-buckets", "Forgetting old counts of deliveries", 3600, forget_buckets))
+    register(Task("logs", "Dropping the oldest lines of the log", 600, logs.forget_logs))
     register(Task("quarantined", "Forgetting old refused deliveries", 3600, forget_quarantined))

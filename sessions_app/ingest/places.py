@@ -11,7 +11,7 @@ from contextdash.cleaning import one_line
 from contextdash.limits import HOST_CHARS, PLACE_CHARS
 from sessions_app.ingest.observation import Observation
 from sessions_app.models import Project, Workspace
-from sessions_app.services.projects import SLUG_CHARS, slug_of
+from sessions_app.services.projects import SLUG_CHARS, last_position, slug_of
 
 _WORKTREE = re.compile(r"(.+?)[\\/]\.claude[\\/]worktrees[\\/].+")
 _SCP_LIKE = re.compile(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)")
@@ -89,4 +89,11 @@ def _new_project(root: str, remote: str) -> Project:
         free = f"{slug[: SLUG_CHARS - 6]}-{number}"
     if number > 99_999:  # five digits fit the column; nobody has so many of one name
         raise IntegrityError("no free slug")
-    return Project.objects.create(name=name, slug=free, root=root, remote=remote, created_at=clock.now())
+    return Project.objects.create(
+        name=name,
+        slug=free,
+        root=root,
+        remote=remote,
+        position=last_position() + 1,
+        created_at=clock.now(),
+    )

@@ -1,45 +1,99 @@
-"""Files that came with a request or that a tool made, and their bytes."""
+"""Files of sessions as they are listed and read. Lists never read bytes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import Q
+from django.db.models import F
 
+from contextdash import sniffing
 from contextdash.errors import NotFound
+from contextdash.paging import Page, page
 from sessions_app.models import Attachment, Session
 from sessions_app.vocabulary import Audience
 
-SHOWN = 100
-"""The most of one page of a transcript."""
-IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""What a browser is given to show; all else is given as a file to keep."""
+FILES = 300
+"""How many files the panel of a session shows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class Shown:
+    """A file of a name, in its newest version; ``earlier`` are those before, newest first."""
+
     file: Attachment
-    image: bool
-    """Whether a page shows it: an image that is not for the model alone."""
+    earlier: Sequence[Attachment]
+
+    @property
+    def is_image(self) -> bool:
+        return is_image(self.file)
 
 
-def attachments_of(session: Session, *, turns: Sequence[int], iterations: Sequence[int]) -> list[Attached]:
-    """Those of these turns' requests and of these model calls' tools, without their bytes."""
-    rows = Attachment.objects.filter(session=session).filter(
-        Q(turn__in=turns, iteration=None) | Q(iteration__in=iterations)
+def attachment_page(
+    *, session: Session | None, turn: int | None, everyone: bool, limit: int, cursor: str | None
+) -> Page[Attachment]:
+    """Newest first; those for the model alone only where ``everyone`` asks for them."""
+    rows = Attachment.objects.filter(session__deleted_at=None).select_related("session", "turn")
+    if session is not None:
+        rows = rows.filter(session=session)
+    if turn is not None:
+        rows = rows.filter(turn=turn)
+    if not everyone:
+        rows = rows.exclude(audience=Audience.MODEL)
+    return page(rows, limit=limit, cursor=cursor, time_field="created_us", id_field="id")
+
+
+def files_of(session: Session, *, everyone: bool = False) -> list[Shown]:
+    """By turn, those of the request before those of tools; of one name the newest with the earlier ones."""
+    rows = Attachment.objects.filter(session=session).select_related("turn")
+    if not everyone:
+        rows = rows.exclude(audience=Audience.MODEL)
+    ordered = rows.order_by(
+        F("turn__number").asc(nulls_first=True),
+        F("iteration").asc(nulls_first=True),
+        "call_id",
+        "position",
+        "id",
     )
-    found = rows.defer("transcription").order_by("position", "id")[:SHOWN]
-    return [Attached(one, one.media_type in IMAGES and one.audience != Audience.MODEL) for one in found]
+    shown: list[Shown] = []
+    by_name: dict[str, list[Attachment]] = {}
+    for row in ordered[:FILES]:
+        if row.filename:
+            by_name.setdefault(row.filename, []).append(row)
+        else:
+            shown.append(Shown(row, ()))
+    for versions in by_name.values():
+        newest, *earlier = sorted(versions, key=lambda row: -row.version)
+        shown.append(Shown(newest, earlier))
+    return sorted(shown, key=lambda one: (one.file.turn.number if one.file.turn else 0, one.file.pk))
 
 
-def attachment_of(session: Session, pk: int) -> Attachment:
-    """With its bytes.
+def hidden_count(session: Session) -> int:
+    """How many files are for the model alone."""
+    return Attachment.objects.filter(session=session, audience=Audience.MODEL).count()
 
-    Raises:
-        NotFound: this session has none of that number, or its bytes are elsewhere or were erased.
+
+def attachment(key: int) -> Attachment:
     """
-    found = Attachment.objects.filter(session=session, pk=pk).select_related("content").first()
+    Raises:
+        NotFound: there is none, or its session was deleted.
+    """
+    rows = Attachment.objects.select_related("session", "turn").filter(session__deleted_at=None)
+    found = rows.filter(pk=key).first()
     if found is None:
-        raise NotFound("There is no such attachment in this session.")
-    if found.content is None:
-        raise NotFound("The bytes of this attachment were erased, or are kept elsewhere.")
+        raise NotFound(f"There is no attachment {key}.")
     return found
+
+
+def bytes_of(row: Attachment) -> bytes:
+    """
+    Raises:
+        NotFound: they are somewhere else, or were erased.
+    """
+    if row.content is None:
+        where = "were erased" if row.erased else "are not here: storage_uri says where its writer has them"
+        raise NotFound(f"Its bytes {where}.")
+    return bytes(row.content.data)
+
+
+def is_image(row: Attachment) -> bool:
+    """Whether a page shows it as a picture."""
+    return row.content_id is not None and row.media_type in sniffing.IMAGES

@@ -12,7 +12,7 @@ from django.db.models.functions import Substr
 from contextdash import ids
 from contextdash.decoding import decode_json
 from contextdash.errors import Conflict, Malformed, NotFound
-from contextdash.limits import EVENT_PAGE_BYTES, EVENT_PAYLOAD_BYTES, REQUEST_TEXT_CHARS
+from contextdash.limits import REQUEST_TEXT_CHARS
 from contextdash.models import User
 from contextdash.paging import Page, page
 from sessions_app.models import Event, Project, Session, ToolCall, Turn, Workspace
@@ -135,33 +135,6 @@ def call_page(session: Session, *, state: str | None, limit: int, cursor: str | 
     return page(rows, limit=limit, cursor=cursor, time_field="started_us", id_field="key")
 
 
-def events_after(session: Session, *, after: int, limit: int) -> tuple[Sequence[ReadEvent], int | None]:
-    """Events in order of commit beyond an ordinal, and the ordinal to go on from (None at the end).
-
-    A page ends early at EVENT_PAGE_BYTES of payload; one payload above EVENT_PAYLOAD_BYTES is left out.
-    """
-    rows = Event.objects.filter(session=session, ordinal__gt=after).order_by("ordinal")
-    sizes = list(rows.values_list("key", "ordinal", "payload_size")[: limit + 1])
-    taken, total = 0, 0
-    for _, _, size in sizes[:limit]:
-        total += min(size, EVENT_PAYLOAD_BYTES)
-        if taken and total > EVENT_PAGE_BYTES:
-            break
-        taken += 1
-    small = [key for key, _, size in sizes[:taken] if size <= EVENT_PAYLOAD_BYTES]
-    payloads = dict(Event.objects.filter(key__in=small).values_list("key", "payload"))
-    found = rows.select_related("run").defer("payload")[:taken]
-    items = [
-        ReadEvent(
-            event,
-            payload_value(payloads[event.key]) if event.key in payloads else None,
-            event.key not in payloads,
-        )
-        for event in found
-    ]
-    return items, sizes[taken - 1][1] if len(sizes) > taken else None
-
-
 def event(session: Session, ordinal: int) -> ReadEvent:
     """One event with its whole payload. Raises NotFound for one that is not there."""
     found = Event.objects.select_related("run").filter(session=session, ordinal=ordinal).first()
@@ -170,8 +143,10 @@ def event(session: Session, ordinal: int) -> ReadEvent:
     return ReadEvent(found, payload_value(found.payload), False)
 
 
-def projects() -> Sequence[Project]:
-    return list(Project.objects.all()[:PROJECT_ROWS])
+def projects(*, archived: bool = False) -> Sequence[Project]:
+    """In the order that people chose; archived ones only where they are asked for."""
+    rows = Project.objects.all() if archived else Project.objects.filter(archived_at=None)
+    return list(rows.order_by("position", "pk")[:PROJECT_ROWS])
 
 
 def project(reference: str) -> Project:
@@ -184,11 +159,26 @@ def project(reference: str) -> Project:
     return found
 
 
-def workspaces(project_slug: str | None) -> Sequence[Workspace]:
-    rows = Workspace.objects.select_related("project")
+def workspaces(
+    project_slug: str | None, *, repo: str | None = None, state: str | None = None
+) -> Sequence[Workspace]:
+    """Newest first."""
+    rows = Workspace.objects.select_related("project").prefetch_related("focus")
     if project_slug:
         rows = rows.filter(project__slug=project_slug)
-    return list(rows[:PROJECT_ROWS])
+    if repo:
+        rows = rows.filter(repo=repo)
+    if state:
+        rows = rows.filter(state=state)
+    return list(rows.order_by("-created_at", "-pk")[:PROJECT_ROWS])
+
+
+def workspace(key: int) -> Workspace:
+    """Raises NotFound for one that is not there."""
+    found = Workspace.objects.select_related("project").prefetch_related("focus").filter(pk=key).first()
+    if found is None:
+        raise NotFound(f"There is no workspace {key}.")
+    return found
 
 
 def _beginning_with(rows: QuerySet[Session], prefix: str) -> QuerySet[Session]:

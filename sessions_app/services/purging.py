@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import F
+from django.db.models import F, Q
 
 from contextdash import clock
 from contextdash.actor import SYSTEM, Actor
@@ -23,6 +23,7 @@ from contextdash.limits import MIB
 from contextdash.models.token import Scope
 from contextdash.writer import write
 from sessions_app.models import Event, Purge, Session
+from sessions_app.services.attachments import erase_files
 from sessions_app.services.ending import descendants
 
 TASK = "purges"
@@ -44,7 +45,8 @@ def purge_session(
 ) -> Purge:
     """Erase every event that a session and its subagents have now; its purge. ``tell`` hears of each slice.
 
-    Turns, summaries of calls and what events meant stay, as do decisions, mistakes, findings and stories.
+    The files of its attachments go as well. Turns, summaries of calls and what events meant stay, as do
+    decisions, mistakes, findings and stories.
     After ``seconds`` the rest is left to the background thread.
 
     Raises:
@@ -212,9 +214,23 @@ def _erase(*, purge: Purge, keys: Sequence[int], size: int) -> None:
 
 @write
 def _close(*, purge: Purge) -> None:
+    _erase_files(purge)
     Purge.objects.filter(pk=purge.pk, finished_at=None).update(finished_at=clock.now())
     if purge.session_key is not None:
         Session.objects.filter(key=purge.session_key).update(ordinal=F("ordinal") + 1)
+
+
+def _erase_files(purge: Purge) -> None:
+    """The files of attachments that the purge names: once their events are gone."""
+    which = (
+        Q(session=purge.session_key, created_us__lte=clock.to_us(purge.started_at))
+        if purge.session_key is not None
+        else Q(created_us__lt=purge.received_before_us or 0)
+    )
+    with _overwritten():
+        size = erase_files(which)
+    if size:
+        Purge.objects.filter(pk=purge.pk).update(bytes_deleted=F("bytes_deleted") + size)
 
 
 class _overwritten:  # noqa: N801 - used as a with statement

@@ -24,6 +24,7 @@ from sessions_app.models import (
     Tombstone,
     Workspace,
 )
+from sessions_app.services import places
 from sessions_app.services.claim_ids import claim_id
 from sessions_app.services.labels import as_text, checked_labels, labels_of, replace_labels
 from sessions_app.vocabulary import Activity
@@ -114,6 +115,8 @@ def change_session(
     for name in ("project", "pinned"):
         if name in values:
             checked[name] = values[name]
+    if isinstance(project := values.get("project", session.project), Project | None):
+        places.move(session, project)
     # Archiving twice keeps the first time.
     if "archived" in values and bool(values["archived"]) != (session.archived_at is not None):
         checked["archived_at"] = clock.now() if values["archived"] else None

@@ -1,7 +1,7 @@
 """Tokens and cost kept beside their model calls: on the session, and in quarters of an hour (UTC).
 
 A model call that becomes better known is taken out as it was and put in as it is, so that every sum holds
-whatever order its records came in.
+whatever order its records came in. A fork's copy of a call is in no sum: it is counted where it happened.
 """
 
 # ruff: noqa: S608 - the text is made of our own names and of %s marks
@@ -120,12 +120,12 @@ def price_of(row: Priced, book: PriceBook) -> Price:
     """One's own price; else the library's, else the client's own reckoning.
 
     Of a call that only telemetry told of, the client knows better: telemetry tells neither for
-    how long the written cache is kept nor of searches.
+    how long the written cache is kept nor of searches. A writer who tells a cost means it.
     """
     found = book.price(
         usage_of(row), model=row.model, provider=row.provider, at_us=row.at_us, speed=row.speed
     )
-    better = row.source == Source.OTLP and found.by != OWN
+    better = row.source in (Source.OTLP, Source.API) and found.by != OWN
     if row.told_micro is not None and (better or found.micro is None):
         return Price(row.told_micro, TOLD)
     return found
@@ -135,9 +135,9 @@ def price_of(row: Priced, book: PriceBook) -> Price:
 def recount(*, session_keys: Collection[int]) -> None:
     """Count the calls of sessions anew whose project or agent became known after them."""
     ledger = Ledger()
-    rows = Iteration.objects.filter(session__in=session_keys).select_related("session").order_by("key")
+    rows = Iteration.objects.filter(session__in=session_keys, copied=False)
     changed: list[Iteration] = []
-    for row in rows:
+    for row in rows.select_related("session").order_by("key"):
         named = (row.session.project_id or 0, row.session.client, row.session.agent_name)
         if (row.project_key, row.client, row.agent) != named:
             ledger.add(row, -1)
@@ -162,7 +162,8 @@ def reprice(model: str) -> int:
 def _reprice_some(*, model: str, after: int) -> tuple[int, int]:
     """How many changed, and the key to go on after (0: all are done)."""
     book, ledger = PriceBook(), Ledger()
-    found = list(Iteration.objects.filter(model=model, key__gt=after).order_by("key")[:REPRICED_AT_ONCE])
+    rows = Iteration.objects.filter(model=model, key__gt=after, copied=False)
+    found = list(rows.order_by("key")[:REPRICED_AT_ONCE])
     changed: list[Iteration] = []
     for row in found:
         price = price_of(row, book)

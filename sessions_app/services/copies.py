@@ -1,0 +1,249 @@
+"""A session is copied up to a turn, to go on from there by itself.
+
+The copy reads like the original: turns, the newest attempt at each, its model calls, tool calls and files.
+What it cost was spent in the original and is counted there alone; the copy tells it apart (``CopiedUsage``).
+"""
+
+from collections.abc import Sequence
+
+from contextdash import clock, ids
+from contextdash.actor import Actor
+from contextdash.cleaning import clean, one_line
+from contextdash.errors import Conflict, Invalid, NotFound
+from contextdash.limits import FORK_CALLS, TITLE_CHARS
+from contextdash.redaction import mask
+from contextdash.writer import write
+from sessions_app.models import (
+    Attachment,
+    CopiedUsage,
+    Iteration,
+    ModelPreference,
+    Run,
+    RunDetail,
+    Session,
+    SessionState,
+    ToolCall,
+    Turn,
+)
+from sessions_app.queries.chains import chain_of, turns_of
+from sessions_app.services.forks import forked_title, locked
+from sessions_app.services.sessions import create_session
+from sessions_app.vocabulary import CallState, RunStatus
+
+_TAKEN_OVER = (
+    "project_id",
+    "place_id",
+    "client",
+    "agent_name",
+    "provider",
+    "model",
+    "host",
+    "workspace",
+    "branch",
+)
+"""What a copy has of its original beside its turns."""
+
+
+@write
+def fork_through(
+    *,
+    session: Session,
+    turn_key: int,
+    actor: Actor,
+    title: str | None = None,
+    session_id: str | None = None,
+) -> Session:
+    """A new session with the turns up to this one, as the newest version of the original reads.
+
+    The turns are numbered anew from 1; of each the newest attempt is copied. Events stay the original's, and
+    tool calls of the copy lead to them; subagents stay with the original.
+
+    Raises:
+        Conflict: the session was deleted, or the new id is taken.
+        Invalid: the new id is empty, or FORK_CALLS is passed.
+        NotFound: the turn is none of the session's newest version.
+    """
+    source = locked(session)
+    states = list(SessionState.objects.filter(session=source).select_related("place"))
+    turns = turns_of(chain_of(states))
+    places = [place for place, turn in enumerate(turns) if turn.key == turn_key]
+    if not places:
+        raise NotFound(f"Turn {turn_key} is none of this session's newest version.")
+    kept = turns[: places[0] + 1]
+    runs = _newest_runs(kept)
+    _check_size(runs)
+    copy = _new_session(source, session_id, title, actor)
+    state = SessionState.objects.get(session=copy)
+    _take_state(state, kept[-1], states)
+    copied_turns = _copy_turns(kept, copy, state)
+    copied_runs = _copy_runs(runs, copied_turns, copy)
+    calls = _copy_iterations(copied_runs, copy)
+    _copy_calls(copied_runs, copy)
+    _copy_attachments(copied_turns, calls, copy)
+    _count(copy, kept, list(calls.values()))
+    return copy
+
+
+def _new_session(source: Session, session_id: str | None, title: str | None, actor: Actor) -> Session:
+    raw_id = ids.mint() if session_id is None else session_id
+    if not raw_id.strip():
+        raise Invalid("session_id must not be empty.", field="session_id")
+    stored_id, external_id = ids.session_id(raw_id)
+    if Session.objects.filter(id=stored_id).exists():
+        raise Conflict(f"There is a session {stored_id} already.", field="session_id")
+    made = create_session(
+        session_id=stored_id,
+        external_id=mask(clean(external_id)),
+        actor=actor,
+        forked_from=source,
+        title=forked_title(source.title) if title is None else one_line(mask(clean(title)), TITLE_CHARS),
+        user_request=source.user_request,
+        **{name: getattr(source, name) for name in _TAKEN_OVER},
+    )
+    wish = ModelPreference.objects.filter(session=source).first()
+    if wish is not None:
+        ModelPreference.objects.create(session=made, provider=wish.provider, model=wish.model)
+    return made
+
+
+def _take_state(state: SessionState, last: Turn, states: Sequence[SessionState]) -> None:
+    """The copy begins with what its last turn was asked under."""
+    told = next(one for one in states if one.key == last.state_id)
+    SessionState.objects.filter(key=state.key).update(
+        system_prompt=told.system_prompt, provider=told.provider, model=told.model, place=told.place
+    )
+
+
+def _newest_runs(turns: Sequence[Turn]) -> dict[int, Run]:
+    """By the turn's key."""
+    rows = Run.objects.filter(turn__in=[turn.key for turn in turns]).order_by("number")
+    return {run.turn_id: run for run in rows}
+
+
+def _check_size(runs: dict[int, Run]) -> None:
+    keys = [run.key for run in runs.values()]
+    many = Iteration.objects.filter(run__in=keys).count() + ToolCall.objects.filter(run__in=keys).count()
+    if many > FORK_CALLS:
+        raise Invalid(
+            f"These turns have {many} model and tool calls; {FORK_CALLS} can be copied (FORK_CALLS)."
+            " Fork the session without through_turn: that copies nothing.",
+            field="through_turn",
+        )
+
+
+def _copy_turns(turns: Sequence[Turn], copy: Session, state: SessionState) -> dict[int, Turn]:
+    """By the key of the original."""
+    made: dict[int, Turn] = {}
+    used: set[str] = set()
+    for number, turn in enumerate(turns, 1):
+        made[turn.key] = Turn.objects.create(
+            session=copy,
+            state=state,
+            number=number,
+            turn_id=turn.turn_id if turn.turn_id not in used else ids.mint(),
+            prompt=turn.prompt,
+            started_us=turn.started_us,
+            ended_us=turn.ended_us,
+            call_count=turn.call_count,
+            failed_count=turn.failed_count,
+        )
+        used.add(turn.turn_id)
+    return made
+
+
+def _copy_runs(runs: dict[int, Run], turns: dict[int, Turn], copy: Session) -> dict[int, Run]:
+    """By the key of the original. Nobody works on the copy of a run that still goes on."""
+    made: dict[int, Run] = {}
+    details = RunDetail.objects.in_bulk([run.key for run in runs.values()])
+    for turn_key, run in runs.items():
+        going = run.status == RunStatus.RUNNING
+        made[run.key] = Run.objects.create(
+            session=copy,
+            turn=turns[turn_key],
+            invocation_id=f"copy-{ids.mint()}",
+            status=RunStatus.INTERRUPTED if going else run.status,
+            started_us=run.started_us,
+            ended_us=clock.now_us() if going else run.ended_us,
+            answer=run.answer,
+            error=run.error,
+            failure_class=run.failure_class,
+            abort_source=run.abort_source,
+        )
+        detail = details.get(run.key)
+        if detail is not None:
+            RunDetail.objects.create(
+                run=made[run.key],
+                provider=detail.provider,
+                model=detail.model,
+                prior_outcome=detail.prior_outcome,
+                content=detail.content,
+                ctx=detail.ctx,
+                error=detail.error,
+            )
+        if going:
+            Turn.objects.filter(key=turns[turn_key].key).update(ended_us=made[run.key].ended_us)
+    return made
+
+
+def _copy_iterations(runs: dict[int, Run], copy: Session) -> dict[int, Iteration]:
+    """By the key of the original. Telemetry and transcripts of the call go on meeting the original alone."""
+    rows = list(Iteration.objects.filter(run__in=list(runs)).order_by("at_us", "key"))
+    keys = [row.key for row in rows]
+    for row in rows:
+        row.identity = ids.digest16(b"copy", copy.id.encode(), bytes(row.identity))
+        row.key, row._state.adding = None, True
+        row.session, row.run = copy, runs[row.run_id or 0]
+        row.request_id, row.copied = "", True
+    made = Iteration.objects.bulk_create(rows)
+    return dict(zip(keys, made, strict=True))
+
+
+def _copy_calls(runs: dict[int, Run], copy: Session) -> None:
+    rows = list(ToolCall.objects.filter(run__in=list(runs)).order_by("started_us", "key"))
+    now_us = clock.now_us()
+    for row in rows:
+        row.key, row._state.adding = None, True
+        row.session, row.run, row.child = copy, runs[row.run_id or 0], None
+        if row.state == CallState.PREPARED:
+            row.state, row.ended_us = CallState.INTERRUPTED, now_us
+    ToolCall.objects.bulk_create(rows)
+
+
+def _copy_attachments(turns: dict[int, Turn], calls: dict[int, Iteration], copy: Session) -> None:
+    """Those sent with a turn, and those of model calls that were copied. Their bytes are kept once."""
+    rows = list(Attachment.objects.filter(turn__in=list(turns)).order_by("pk"))
+    kept = [row for row in rows if row.iteration_id is None or row.iteration_id in calls]
+    versions: dict[str, int] = {}
+    for row in kept:
+        row.pk, row._state.adding = None, True
+        row.attachment_id = ids.mint()
+        row.session, row.turn = copy, turns[row.turn_id or 0]
+        row.iteration = calls[row.iteration_id] if row.iteration_id else None
+        if row.filename:
+            versions[row.filename] = row.version = versions.get(row.filename, 0) + 1
+    Attachment.objects.bulk_create(kept)
+
+
+def _count(copy: Session, turns: Sequence[Turn], calls: Sequence[Iteration]) -> None:
+    tool_calls = ToolCall.objects.filter(session=copy)
+    Session.objects.filter(key=copy.key).update(
+        turn_count=len(turns),
+        call_count=tool_calls.count(),
+        failed_count=tool_calls.filter(state=CallState.FAILED).count(),
+    )
+    copy.refresh_from_db()
+    if not calls:
+        return
+    costs = [row.cost_micro for row in calls if row.cost_micro is not None]
+    CopiedUsage.objects.create(
+        session=copy,
+        iteration_count=len(calls),
+        unpriced_count=len(calls) - len(costs),
+        input_tokens=sum(row.input_tokens or 0 for row in calls),
+        output_tokens=sum(row.output_tokens or 0 for row in calls),
+        cache_read_tokens=sum(row.cache_read_tokens or 0 for row in calls),
+        cache_write_tokens=sum(
+            (row.cache_write_5m_tokens or 0) + (row.cache_write_1h_tokens or 0) for row in calls
+        ),
+        cost_micro=sum(costs) if costs else None,
+    )
