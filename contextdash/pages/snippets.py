@@ -27,6 +27,8 @@ class Snippet:
     """The file that does the same by hand; only Claude Code can do without our hook client."""
     trial: str
     """A line that delivers one event without an agent."""
+    telemetry: str
+    """What switches the client's telemetry on; for others than Claude Code what any exporter needs."""
 
 
 def snippet(client: str, *, base: str, secret: str) -> Snippet:
@@ -46,6 +48,7 @@ def snippet(client: str, *, base: str, secret: str) -> Snippet:
             f"-H {_header(token)} "
             """-d '{"hook_event_name": "SessionStart", "session_id": "hello", "source": "startup"}'"""
         ),
+        telemetry=_telemetry(client, base=base, token=token),
     )
 
 
@@ -60,6 +63,20 @@ def base_of(request: HttpRequest) -> str:
 
 def _header(token: str) -> str:
     return f'"Authorization: Bearer {token.strip(chr(34))}"'
+
+
+def _telemetry(client: str, *, base: str, token: str) -> str:
+    lines = [
+        "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
+        f"OTEL_EXPORTER_OTLP_ENDPOINT={base}/otlp",
+        # A space in a header's value is written as in an address.
+        f'OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20{token.strip(chr(34))}"',
+    ]
+    if client == "claude-code":
+        exporters = [f"OTEL_{signal}_EXPORTER=otlp" for signal in ("LOGS", "METRICS", "TRACES")]
+        switches = ["CLAUDE_CODE_ENABLE_TELEMETRY=1", "CLAUDE_CODE_ENHANCED_TELEMETRY_BETA=1"]
+        lines = [*switches, *exporters, *lines, "OTEL_LOG_USER_PROMPTS=1", "OTEL_LOG_TOOL_DETAILS=1"]
+    return "\n".join(f"export {line}" for line in lines)
 
 
 def _claude_settings(base: str) -> str:

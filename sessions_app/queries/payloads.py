@@ -9,8 +9,11 @@ from sessions_app.models import Event
 
 type Body = Mapping[str, Any]
 
-INPUT_KEYS = ("tool_input", "toolArgs", "input", "arguments", "args")
-OUTPUT_KEYS = ("tool_response", "tool_output", "toolResult", "output", "result", "response")
+INPUT_KEYS = ("tool_input", "toolArgs", "input", "arguments", "args", "gen_ai.tool.call.arguments")
+OUTPUT_KEYS = (
+    *("tool_response", "tool_output", "toolResult", "output", "result", "response"),
+    "gen_ai.tool.call.result",
+)
 
 
 def payload_of(event: Event) -> Any:

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from contextdash import clock
 from sessions_app.models import Project, Session, UsageBucket
+from sessions_app.queries.code import Code, code_between
 from sessions_app.queries.days import midnight_us
 
 TOKENS = (
@@ -179,6 +180,14 @@ def report(wanted: Wanted) -> Report:
     )
 
 
+def code(wanted: Wanted) -> Code | None:
+    """What telemetry counted of code; None where what is asked for is finer than that."""
+    if wanted.client or wanted.agent or wanted.model:
+        return None
+    start_us, end_us = midnight_us(wanted.first), midnight_us(wanted.last + timedelta(days=1))
+    return code_between(start_us, end_us, projects=_project_keys(wanted))
+
+
 def cost_since(day: date, project: str | None) -> Line:
     """All that was spent from the beginning of a day of the reader's zone on."""
     rows = _rows(Wanted(day, day + timedelta(days=1), project or ""))
@@ -193,10 +202,17 @@ def _rows(wanted: Wanted) -> QuerySet[UsageBucket]:
     for name in ("client", "agent", "model"):
         if value := getattr(wanted, name):
             rows = rows.filter(**{name: "" if value == NO_MODEL else value})
-    if wanted.project:
-        known = Project.objects.filter(slug=wanted.project).values_list("pk", flat=True)
-        rows = rows.filter(project_key__in=[0] if wanted.project == NO_PROJECT else list(known))
+    if (keys := _project_keys(wanted)) is not None:
+        rows = rows.filter(project_key__in=keys)
     return rows
+
+
+def _project_keys(wanted: Wanted) -> list[int] | None:
+    """Those of the project that is asked for; 0 stands for none."""
+    if not wanted.project:
+        return None
+    known = Project.objects.filter(slug=wanted.project).values_list("pk", flat=True)
+    return [0] if wanted.project == NO_PROJECT else list(known)
 
 
 def _lines(rows: QuerySet[UsageBucket], name: str) -> list[Line]:

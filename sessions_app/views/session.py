@@ -17,6 +17,7 @@ from sessions_app.forms_sessions import read_timeline_filter
 from sessions_app.models import Session
 from sessions_app.queries import calls, timeline, timeline_sources
 from sessions_app.queries.blocks import blocks_of
+from sessions_app.queries.code import Code, code_of
 from sessions_app.queries.seen import timeline_seen_us
 from sessions_app.queries.session import (
     Family,
@@ -73,6 +74,8 @@ class Head:
     over: bool
     spent: Spent
     """With its subagents."""
+    code: Code
+    """As its telemetry counted it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +193,7 @@ def head_context(found: Session, current: str = "timeline") -> dict[str, Any]:
     return {
         "nav": "sessions",
         "session": found,
-        "head": Head(found, title, state, lasted if lasted >= 0 else None, over, spent),
+        "head": Head(found, title, state, lasted if lasted >= 0 else None, over, spent, code_of(found)),
         "tabs": _tabs(found, current),
         "sheets": registry.styles,
         "raw_panels": [panel for panel in registry.panels.values() if panel.raw],

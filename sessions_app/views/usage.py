@@ -129,6 +129,7 @@ def _context(query: QueryDict, wanted: Wanted, found: Report) -> dict[str, objec
         ],
         "chosen": chosen,
         "total": found.total,
+        "code": usage.code(wanted),
         "input": sum(found.total.numbers[name] for name in usage.TOKENS[:-1]),
         "cached_percent": _percent(found.total),
         "unpriced": [line for line in found.models if line.numbers["unpriced"]],

@@ -7,9 +7,9 @@ from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from contextdash.apianswers import RETRY_AFTER_SECONDS
-from contextdash.apikit import take_body
+from contextdash.apikit import Unauthenticated, take_body
 from contextdash.clock import now_us
-from contextdash.errors import Busy, Forbidden, Malformed, Refused, TooLarge
+from contextdash.errors import Busy, Forbidden, Malformed, Refused, TooLarge, UnsupportedMedia
 from contextdash.limits import OTLP_AT_ONCE, WRITE_WAIT_SECONDS
 from contextdash.models.token import Scope, Token
 from contextdash.services import tokens
@@ -33,11 +33,6 @@ _INTERNAL = 13
 
 # A request may be 16 MB, and many times that once it is Python objects.
 _places = threading.BoundedSemaphore(OTLP_AT_ONCE)
-
-
-class _Unauthenticated(Refused):
-    status = 401
-    code = "unauthenticated"
 
 
 class _TooMany(Refused):
@@ -65,7 +60,7 @@ def _refused(request: HttpRequest, refused: Refused) -> HttpResponse:
     answer = _refusal(request, refused.status, refused.detail)
     if isinstance(refused, Busy | _TooMany):
         answer["Retry-After"] = RETRY_AFTER_SECONDS
-    if isinstance(refused, _Unauthenticated):
+    if isinstance(refused, Unauthenticated):
         answer["WWW-Authenticate"] = "Bearer"
     return answer
 
@@ -77,9 +72,9 @@ def _take(request: HttpRequest, signal: str) -> Taker:
             f"The server reads {OTLP_AT_ONCE} telemetry requests at once (OTLP_AT_ONCE); try again."
         )
     try:
-        take_body(request, MEDIA)
         if request.content_type not in MEDIA:
-            raise Malformed("Send an Export request with its Content-Type.")
+            raise UnsupportedMedia(f"Send an Export request as {JSON} or {PROTOBUF} (Content-Type).")
+        take_body(request, MEDIA)
         return _store(request, signal, owner_id)
     except (Malformed, TooLarge) as refused:
         quarantine_delivery(
@@ -99,7 +94,7 @@ def _sender(request: HttpRequest) -> Token:
     known = scheme.lower() == "bearer" and secret.strip()
     token = tokens.authenticate(secret.strip()) if known else None
     if token is None:
-        raise _Unauthenticated("Send a live token: Authorization=Bearer cdt_… in OTEL_EXPORTER_OTLP_HEADERS.")
+        raise Unauthenticated
     if not token.grants(Scope.INGEST):
         raise Forbidden(f"This token's scope is {token.scope}; telemetry needs ingest.")
     return token
