@@ -31,8 +31,11 @@ from sessions_app.api.decisions import router as decisions
 from sessions_app.api.epochs import router as epochs
 from sessions_app.api.hook_events import router as hook_events
 from sessions_app.api.ledger import router as ledger
+from sessions_app.api.ledger_events import router as ledger_events
+from sessions_app.api.ledger_runs import router as ledger_runs
 from sessions_app.api.messages import router as messages
 from sessions_app.api.mistakes import router as mistakes
+from sessions_app.api.operations import router as tool_operations
 from sessions_app.api.partials import router as partials
 from sessions_app.api.places import router as places
 from sessions_app.api.plans import router as plans
@@ -78,6 +81,9 @@ api = Api(
 
 api.add_router("", places)
 api.add_router("", ledger)
+api.add_router("", ledger_runs)
+api.add_router("", ledger_events)
+api.add_router("", tool_operations)
 api.add_router("", tool_results)
 api.add_router("", ingest)
 api.add_router("sessions", sessions)

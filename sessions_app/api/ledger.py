@@ -13,13 +13,17 @@ from sessions_app.api.ledger_outs import (
     CallList,
     EventList,
     EventOut,
+    EventsByTime,
     TurnList,
     TurnOut,
     call_out,
     event_out,
     turn_out,
 )
+from sessions_app.queries import ledger_replay as replay
 from sessions_app.queries import sessions_api as queries
+from sessions_app.queries.ledger_replay import EventFilter
+from sessions_app.queries.tool_operations import resolutions
 
 router = Router(tags=["ledger"])
 
@@ -31,6 +35,17 @@ class TurnQuery(Paging):
 class EventQuery(Schema):
     after: int = Field(0, ge=0, lt=2**63, description="The ordinal of the last event that you have.")
     limit: int = Field(20, ge=1, le=PAGE_ROWS)
+    category: str = Field("", description="Of the line that the event has on the timeline: prompt, turn…")
+    kind: str = Field("", description="Ours (tool_start), or the source's own name (function_call).")
+    source: str = Field("", description="hook, transcript, otlp or api.")
+    run: int | None = None
+
+
+class TimeQuery(Paging):
+    category: str = ""
+    kind: str = ""
+    source: str = ""
+    run: int | None = None
 
 
 class CallQuery(Paging):
@@ -56,8 +71,23 @@ def turn(request: HttpRequest, turn_id: int) -> Any:
 def events(request: HttpRequest, session_id: str, query: Query[EventQuery]) -> Any:
     """``next`` is what to send as ``after`` for more. A payload above 256 KiB is left out of the list."""
     allow(request, Scope.READ)
+    wanted = EventFilter(query.category, query.kind, query.source, query.run)
     session = queries.find_session(session_id)
-    items, go_on = queries.events_after(session, after=query.after, limit=query.limit)
+    items, go_on = replay.events_by_commit(session, wanted=wanted, after=query.after, limit=query.limit)
+    return {"items": [event_out(item) for item in items], "next": go_on}
+
+
+@router.get(
+    "sessions/{session_id}/events-by-time",
+    response=EventsByTime,
+    summary="Events of a session, as their sources date them",
+)
+def events_by_time(request: HttpRequest, session_id: str, query: Query[TimeQuery]) -> Any:
+    """By time, then run, then place in the run. What is told late has its place among what was known."""
+    allow(request, Scope.READ)
+    wanted = EventFilter(query.category, query.kind, query.source, query.run)
+    session = queries.find_session(session_id)
+    items, go_on = replay.events_by_time(session, wanted=wanted, cursor=query.cursor, limit=query.limit)
     return {"items": [event_out(item) for item in items], "next": go_on}
 
 
@@ -77,4 +107,6 @@ def calls(request: HttpRequest, session_id: str, query: Query[CallQuery]) -> Any
     found = queries.call_page(
         queries.find_session(session_id), state=query.state, limit=query.limit, cursor=query.cursor
     )
-    return listed(found, call_out)
+    told = resolutions(found.items)
+    items = [call_out(row, told[row.key][0] if row.key in told else None) for row in found.items]
+    return {"items": items, "next": found.next}

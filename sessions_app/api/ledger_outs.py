@@ -1,5 +1,6 @@
 """How the ledger of a session looks in answers: turns and runs, events, tool calls."""
 
+from dataclasses import asdict
 from typing import Any
 
 from ninja import Schema
@@ -7,17 +8,30 @@ from ninja import Schema
 from contextdash import clock
 from sessions_app.models import Run, ToolCall, Turn
 from sessions_app.queries.sessions_api import ReadEvent
+from sessions_app.queries.tool_operations import Resolution
+from sessions_app.vocabulary import RunStatus
 
 
 class RunOut(Schema):
     id: int
+    turn_id: int
     number: int
+    run_id: str
+    """The writer's own; empty where none opened it."""
     invocation_id: str
     status: str
     started_at: str
     ended_at: str | None
     answer: str
     error: str
+    failure_class: str
+    abort_source: str
+    ledger: bool
+    sealed: bool
+    incomplete: bool
+    """Its terminal event does not say why it failed or who stopped it."""
+    last_seq: int
+    version: int
 
 
 class TurnOut(Schema):
@@ -60,6 +74,18 @@ class EventList(Schema):
     next: int | None
 
 
+class EventsByTime(Schema):
+    items: list[EventOut]
+    next: str | None
+
+
+class ResolutionOut(Schema):
+    """What may be believed of a call that a ledger told of."""
+
+    verdict: str
+    reason: str
+
+
 class CallOut(Schema):
     id: int
     call_id: str
@@ -74,6 +100,8 @@ class CallOut(Schema):
     duration_us: int | None
     input_size: int
     output_size: int
+    resolution: ResolutionOut | None
+    """Null where no ledger told of it."""
 
 
 class CallList(Schema):
@@ -92,20 +120,33 @@ def turn_out(row: Turn) -> dict[str, Any]:
         "ended_at": _us_or_none(row.ended_us),
         "tool_calls": row.call_count,
         "failed_tool_calls": row.failed_count,
-        "runs": [_run(run) for run in row.runs.all()],
+        "runs": [run_out(run) for run in row.runs.all()],
     }
 
 
-def _run(row: Run) -> dict[str, Any]:
+def run_out(row: Run) -> dict[str, Any]:
     return {
         "id": row.key,
+        "turn_id": row.turn_id,
         "number": row.number,
+        "run_id": row.run_id,
         "invocation_id": row.invocation_id,
         "status": row.status,
         "started_at": _us(row.started_us),
         "ended_at": _us_or_none(row.ended_us),
         "answer": row.answer,
         "error": row.error,
+        "failure_class": row.failure_class,
+        "abort_source": row.abort_source,
+        "ledger": row.ledger,
+        "sealed": row.sealed,
+        "incomplete": row.sealed
+        and (
+            (row.status == RunStatus.FAILED and not row.failure_class)
+            or (row.status == RunStatus.INTERRUPTED and not row.abort_source)
+        ),
+        "last_seq": row.last_seq,
+        "version": row.version,
     }
 
 
@@ -129,7 +170,7 @@ def event_out(read: ReadEvent) -> dict[str, Any]:
     }
 
 
-def call_out(row: ToolCall) -> dict[str, Any]:
+def call_out(row: ToolCall, resolution: Resolution | None = None) -> dict[str, Any]:
     return {
         "id": row.key,
         "call_id": row.call_id,
@@ -144,6 +185,7 @@ def call_out(row: ToolCall) -> dict[str, Any]:
         "duration_us": row.duration_us,
         "input_size": row.input_size,
         "output_size": row.output_size,
+        "resolution": None if resolution is None else asdict(resolution),
     }
 
 

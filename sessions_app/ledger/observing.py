@@ -1,12 +1,13 @@
 """From an event of a ledger to an Observation: what it means to the projections that all sources share."""
 
-import json
 import zlib
 from collections.abc import Mapping
 from typing import Any
 
 from contextdash.cleaning import clean, one_line
 from contextdash.clock import parse_us
+from contextdash.decoding import decode_json
+from contextdash.errors import Malformed
 from contextdash.ids import digest16
 from contextdash.limits import NAME_CHARS
 from contextdash.redaction import mask
@@ -44,13 +45,14 @@ def observe(sent: Sent, run: Run, delivery: Delivery) -> Observation:
 
 
 def _masked(sent: Sent, raw: bytes) -> tuple[bytes, Mapping[str, Any]]:
-    """The payload as it is stored, and its value."""
+    """The payload as it is stored, and its value: masked, without what no text can hold."""
     plain = mask(sent.text).encode()
-    if plain == raw:
+    unclean = "\\ud" in sent.text or "\\u0000" in sent.text
+    if plain == raw and not unclean:
         return plain, sent.value
     try:
-        return plain, json.loads(plain)
-    except ValueError:  # a mark fell across a border of the JSON: mask each text by itself
+        return plain, decode_json(plain)
+    except Malformed:  # a mark fell across a border of the JSON: mask each text by itself
         shown = each_text(sent.value, lambda one: mask(clean(one)))
         return encode(shown), shown
 
@@ -61,17 +63,17 @@ def _understand(seen: Observation, sent: Sent, shown: Mapping[str, Any]) -> None
     match sent.lane:
         case Lane.CALL:
             seen.kind = EventKind.TOOL_START
-            seen.tool = clean(text(content, "name", NAME_CHARS))
-            seen.summary, seen.input_size = clean(summary(content.get("args"))), size(content, "args")
+            seen.tool = text(content, "name", NAME_CHARS)
+            seen.summary, seen.input_size = summary(content.get("args")), size(content, "args")
         case Lane.RESPONSE:
             seen.kind = EventKind.TOOL_FAILED if content.get("isError") is True else EventKind.TOOL_END
-            seen.tool = clean(text(content, "name", NAME_CHARS))
+            seen.tool = text(content, "name", NAME_CHARS)
             seen.output_size, seen.duration_us = (
                 size(content, "result"),
                 milliseconds(delta.get("durationMs")),
             )
             if seen.kind == EventKind.TOOL_FAILED:
-                seen.error = clean(_said(content.get("result")))
+                seen.error = _said(content.get("result"))
         case Lane.TERMINAL:
             _end(seen, sent, content, delta)
         case Lane.TELL if sent.kind == "text":
@@ -85,13 +87,13 @@ def _end(seen: Observation, sent: Sent, content: Mapping[str, Any], delta: Mappi
     seen.kind = _STATUS_KINDS.get(str(status), EventKind.TURN_END)
     # Stopped, or ended without a word: nobody knows that it was done.
     seen.interrupted = status != "completed" and seen.kind == EventKind.TURN_END
-    seen.error = clean(text(content, "message")) or (failure_of(sent) if status == "failed" else "")
+    seen.error = text(content, "message") or (failure_of(sent) if status == "failed" else "")
     seen.category, seen.priority = "turn", 1 if seen.kind == EventKind.TURN_FAILED else 2
-    seen.data = one_line(seen.error or clean(text(delta, "stopReason") or abort_source_of(sent)), _LINE_CHARS)
+    seen.data = one_line(seen.error or text(delta, "stopReason") or abort_source_of(sent), _LINE_CHARS)
 
 
 def _say(seen: Observation, sent: Sent, content: Mapping[str, Any]) -> None:
-    said = clean(text(content, "displayText") or text(content, "text"))
+    said = text(content, "displayText") or text(content, "text")
     if sent.event.role == "model":
         seen.kind, seen.answer = EventKind.ANSWER, said
     elif sent.event.role == "user" and content.get("steering") is not True:
@@ -107,10 +109,10 @@ def _fact(
     asked = _asked(actions, delta)
     if asked is not None:
         seen.kind, seen.category, seen.priority = EventKind.PERMISSION, "permission", 2
-        seen.waiting_for = seen.data = one_line(clean(asked), _LINE_CHARS)
+        seen.waiting_for = seen.data = one_line(asked, _LINE_CHARS)
     elif content.get("kind") == "error":
         seen.category, seen.priority = "error", 1
-        seen.data = one_line(clean(text(content, "message")), _LINE_CHARS)
+        seen.data = one_line(text(content, "message"), _LINE_CHARS)
 
 
 def _asked(actions: Mapping[str, Any], delta: Mapping[str, Any]) -> str | None:
@@ -133,12 +135,12 @@ def failure_of(sent: Sent) -> str:
     content = mapping(sent.value, "content")
     told = [text(delta, name) for name in ("failureClass", "errorClass", "reason", "code")]
     told += [text(content, name) for name in ("code", "reason")]
-    return clean(next((one for one in told if one), ""))[:NAME_CHARS]
+    return mask(clean(next((one for one in told if one), "")))[:NAME_CHARS]
 
 
 def abort_source_of(sent: Sent) -> str:
     delta = mapping(mapping(sent.value, "actions"), "stateDelta")
-    return clean(text(delta, "abortSource"))[:NAME_CHARS]
+    return mask(clean(text(delta, "abortSource")))[:NAME_CHARS]
 
 
 def _said(result: object) -> str:

@@ -11,7 +11,7 @@ from django.test import Client
 from backlog_app.models import Criterion, StoryLink
 from contextdash import limits
 from contextdash.api import api
-from sessions_app.models import Event, Turn
+from sessions_app.models import Event, Run, ToolOperation, Turn
 from tests import factories
 from tests.claims.documented import runs_of_the_examples
 from tests.conftest import Api
@@ -66,6 +66,9 @@ def filled(example: str, token: str, other: int, made: dict[str, Any]) -> str:
         "OTHER": other,
         "ORDINAL": first(Event.objects.filter(session__id="s-1"), "ordinal"),
         "TURN": first(Turn.objects.filter(session__id="s-1"), "key"),
+        "OPENED": first(Turn.objects.filter(session__id="s-3"), "key"),
+        "RUN": first(Run.objects.filter(session__id="s-3"), "key"),
+        "OPERATION": first(ToolOperation.objects.filter(run__session__id="s-3"), "key"),
         "CRITERION": first(Criterion.objects.filter(story_id=made.get("backlog")), "id"),
         "DECISION": made.get("decisions"),
         "LINK": first(StoryLink.objects.filter(story_id=made.get("backlog")), "id"),

@@ -101,7 +101,7 @@ def test_the_ledger_of_a_workspace_comes_out_as_it_went_in(told):
             one["tool_name"],
             one["provider_tool_call_id"],
         )
-        assert row.args_hash == one["canonical_args_hash"] and row.args_hash_ok
+        assert (row.args_hash, row.args_hash_ok) == (one["canonical_args_hash"], True)
     unsettled = ToolOperation.objects.filter(state="prepared").order_by("run__invocation_id", "operation_id")
     assert sorted(row.operation_id for row in unsettled) == sorted(manifest["unsettled_operations"])
     journal = [
