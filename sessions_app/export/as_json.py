@@ -8,7 +8,7 @@ from contextdash import clock
 from sessions_app.api.ledger_outs import call_out, event_out, turn_out
 from sessions_app.api.outs import session_out
 from sessions_app.export.reading import events, family, in_slices, nouns, row_out
-from sessions_app.models import Session, ToolCall, Turn
+from sessions_app.models import Iteration, Session, ToolCall, Turn
 from sessions_app.queries.sessions_api import ReadEvent, payload_value
 
 FORMAT = 1
@@ -37,6 +37,8 @@ def _session(session: Session) -> Iterator[str]:
     calls = ToolCall.objects.filter(session=session).select_related("child", "run")
     calls = calls.order_by("started_us", "key")
     yield from _list("tool_calls", (call_out(call) for call in in_slices(calls, size=100)))
+    thoughts = Iteration.objects.filter(session=session).order_by("at_us", "key")
+    yield from _list("model_calls", (row_out(row) for row in in_slices(thoughts)))
     for noun in nouns():
         yield from _list(noun.noun, (row_out(row) for row in in_slices(noun.rows(session).order_by("pk"))))
     read = (ReadEvent(event, payload_value(event.payload), False) for event in events(session))

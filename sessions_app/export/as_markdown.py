@@ -5,6 +5,7 @@ that whatever shows the file shows them as text: no HTML, no links, no terminal 
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from heapq import merge
 from typing import Any
 
 from django.db.models import QuerySet
@@ -13,10 +14,11 @@ from contextdash import clock
 from contextdash.cleaning import one_line
 from contextdash.limits import TITLE_CHARS
 from contextdash.rendering.ansi import plain
-from contextdash.rendering.numbers import duration
+from contextdash.rendering.numbers import duration, money
 from contextdash.rendering.numbers import size as in_bytes
 from sessions_app.export.reading import family, in_slices, nouns
-from sessions_app.models import Session, ToolCall, Turn
+from sessions_app.figures import figures, sum_or_none
+from sessions_app.models import Iteration, Session, ToolCall, Turn
 from sessions_app.queries.calls import Part, call_detail
 from sessions_app.queries.session import Family
 from sessions_app.registry import Exported
@@ -65,8 +67,18 @@ def _facts(session: Session) -> str:
         "Ended": _time(session.ended_at) if session.ended_at else "",
         "Status": session.status,
         "Tool calls": f"{session.call_count}, {session.failed_count} failed",
+        "Model calls": str(session.iteration_count or ""),
+        "Tokens": _tokens(session),
+        "Cost": money(session.cost_micro) if session.iteration_count else "",
     }
     return "".join(f"- {name}: {inline(value)}\n" for name, value in facts.items() if value) + "\n"
+
+
+def _tokens(session: Session) -> str:
+    if not session.iteration_count:
+        return ""
+    given = session.input_tokens + session.cache_read_tokens + session.cache_write_tokens
+    return f"{given:,} in, {session.output_tokens:,} out"
 
 
 def _turns(session: Session) -> Iterator[str]:
@@ -77,37 +89,69 @@ def _turns(session: Session) -> Iterator[str]:
         if turn.prompt:
             yield "Prompt:\n\n" + block(turn.prompt)
         runs = list(turn.runs.all())
-        yield from _calls(home, in_slices(_timed(ToolCall.objects.filter(run__in=runs)), size=100))
+        calls = in_slices(_timed(ToolCall.objects.filter(run__in=runs)), size=100)
+        thoughts = _thoughts(Iteration.objects.filter(run__in=runs))
+        said = ""
+        for step in merge(thoughts, calls, key=_started):
+            said = (step.prose or said) if isinstance(step, Iteration) else said
+            yield from _thought(step) if isinstance(step, Iteration) else _call(home, step)
         for run in runs:
-            if run.answer:
+            if run.answer and run.answer.strip() != said.strip():
                 yield "Answer:\n\n" + block(run.answer, "markdown")
             if run.error:
                 yield "Error:\n\n" + block(run.error)
-    outside = in_slices(_timed(ToolCall.objects.filter(session=session, run=None)), size=100)
-    first = next(outside, None)
-    if first is not None:
-        yield "## Outside of turns\n\n"
-        yield from _calls(home, iter([first]))
-        yield from _calls(home, outside)
+    calls = in_slices(_timed(ToolCall.objects.filter(session=session, run=None)), size=100)
+    thoughts = _thoughts(Iteration.objects.filter(session=session, run=None))
+    for place, step in enumerate(merge(thoughts, calls, key=_started)):
+        if not place:
+            yield "## Outside of turns\n\n"
+        yield from _thought(step) if isinstance(step, Iteration) else _call(home, step)
+
+
+def _thoughts(rows: QuerySet[Iteration]) -> Iterator[Iteration]:
+    return in_slices(rows.order_by("at_us", "key"))
+
+
+def _started(step: Iteration | ToolCall) -> int:
+    return step.at_us if isinstance(step, Iteration) else step.started_us
+
+
+def _thought(row: Iteration) -> Iterator[str]:
+    """What a model call thought and said, and its figures."""
+    given = sum_or_none(
+        [row.input_tokens, row.cache_read_tokens, row.cache_write_5m_tokens, row.cache_write_1h_tokens]
+    )
+    line = figures(
+        model=row.model,
+        given=given,
+        output=row.output_tokens,
+        cached=row.cache_read_tokens,
+        cost_micro=row.cost_micro,
+        took_us=row.ended_us - row.at_us,
+    )
+    yield f"### Model call: {inline(line)}\n\n"
+    if row.thinking:
+        yield "Thinking:\n\n" + block(row.thinking)
+    if row.prose:
+        yield "Said:\n\n" + block(row.prose, "markdown")
 
 
 def _timed(calls: QuerySet[ToolCall]) -> QuerySet[ToolCall]:
     return calls.order_by("started_us", "key")
 
 
-def _calls(home: Family, calls: Iterator[ToolCall]) -> Iterator[str]:
-    for call in calls:
-        took = f", {duration(call.duration_us)}" if call.duration_us is not None else ""
-        yield f"### {inline(call.name)}: {inline(call.state)}{took}\n\n"
-        detail = call_detail(home, call.key)
-        if detail.purged and call.summary:
-            yield f"{inline(call.summary)}\n\n"
-        if detail.error:
-            yield block(detail.error)
-        for part in detail.parts:
-            yield _part(part)
-        if detail.purged:
-            yield "What went in or came out has been erased; the summary stays.\n\n"
+def _call(home: Family, call: ToolCall) -> Iterator[str]:
+    took = f", {duration(call.duration_us)}" if call.duration_us is not None else ""
+    yield f"### {inline(call.name)}: {inline(call.state)}{took}\n\n"
+    detail = call_detail(home, call.key)
+    if detail.purged and call.summary:
+        yield f"{inline(call.summary)}\n\n"
+    if detail.error:
+        yield block(detail.error)
+    for part in detail.parts:
+        yield _part(part)
+    if detail.purged:
+        yield "What went in or came out has been erased; the summary stays.\n\n"
 
 
 def _part(part: Part) -> str:

@@ -6,12 +6,13 @@ import re
 import pytest
 
 from contextdash.actor import SYSTEM
+from contextdash.ids import digest16
 from contextdash.rendering.markdown import markdown
 from reviews_app.services.reviews import log_review
 from sessions_app.export import reading
 from sessions_app.export.answer import chunks, file_name
 from sessions_app.export.as_markdown import block, inline
-from sessions_app.models import Session, ToolCall
+from sessions_app.models import Iteration, Session, ToolCall
 from sessions_app.services.decisions import log_decision
 from sessions_app.services.ending import delete_session
 from sessions_app.services.messages import write_message
@@ -201,3 +202,25 @@ def test_a_project_and_its_texts_are_escaped_in_the_facts(page):
     session = told()
     Session.objects.filter(key=session.key).update(project=factories.project("A *B* <i>"))
     assert r"- Project: A \*B\* \<i\>" in as_markdown(page)
+
+
+def test_model_calls_leave_with_their_texts_tokens_and_cost(page):
+    session = told(output("all is well"), seen(body("Stop", last_assistant_message="Done, all of it.")))
+    run = session.runs.get()
+    for number, (prose, cost) in enumerate((("First this.", 7_000), ("Done, all of it.", None))):
+        Iteration.objects.create(
+            session=session, run=run, identity=digest16(b"%d" % number), source="transcript",
+            client="claude-code", agent="main", model="opus", at_us=run.started_us + number, ended_us=run.started_us + number,
+            prose=prose, thinking="Hm." if number else "", input_tokens=11_000, cache_read_tokens=500,
+            output_tokens=35, cost_micro=cost,
+        )  # fmt: skip
+    made = as_json(page)["sessions"][0]
+    assert [(one["prose"], one["output_tokens"], one["cost_micro"]) for one in made["model_calls"]] == [
+        ("First this.", 35, 7_000),
+        ("Done, all of it.", 35, None),
+    ]
+    text = as_markdown(page)
+    assert "### Model call: opus · 11.5k→35 (cached 500) · \\$0.0070" in text
+    assert "### Model call: opus · 11.5k→35 (cached 500) · —" in text
+    assert text.index("First this.") < text.index("all is well")
+    assert text.partition("## What else")[0].count("Done, all of it.") == 1

@@ -1,0 +1,79 @@
+"""What tool calls gave, by the ids of their client; what a session cost."""
+
+from typing import Any
+
+import pytest
+
+from contextdash.limits import EVENT_PAYLOAD_BYTES
+from sessions_app.models import Session
+from tests.sessions import deliveries
+
+pytestmark = pytest.mark.django_db
+
+
+def deliver(call_id: str, output: str = "ok") -> None:
+    for event in ("PreToolUse", "PostToolUse"):
+        body = deliveries.tool(event, call_id)
+        if event == "PostToolUse":
+            body["tool_response"] = {"stdout": output}
+        deliveries.deliver(deliveries.seen(body))
+
+
+def test_calls_are_answered_in_the_order_asked_for(api: Any) -> None:
+    deliver("t1")
+    deliver("t2", "second")
+    answer = api.get("sessions/s1/tool-results", ids="t2, t1,t2,none").json()
+    assert [one["call_id"] for one in answer["items"]] == ["t2", "t1"]
+    assert answer["items"][0]["output"] == {"stdout": "second"}
+    assert answer["items"][0]["input"] == {"command": "run t2"}
+    assert answer["items"][0]["cut"] is False
+    assert answer["missing"] == ["none"]
+
+
+def test_too_many_or_none_are_refused(api: Any) -> None:
+    deliver("t1")
+    assert api.get("sessions/s1/tool-results", ids=",").status_code == 422
+    assert api.get("sessions/s1/tool-results").status_code == 422
+    many = api.get("sessions/s1/tool-results", ids=",".join(f"t{n}" for n in range(101)))
+    assert many.status_code == 422
+    assert "PAGE_ROWS" in many.json()["detail"]
+    assert api.get("sessions/none/tool-results", ids="t1").status_code == 404
+
+
+def test_what_is_large_or_erased_is_told_as_cut(api: Any, django_assert_max_num_queries: Any) -> None:
+    deliver("large", "x" * (EVENT_PAYLOAD_BYTES + 1))
+    for number in range(9):
+        deliver(f"t{number}", "y" * (EVENT_PAYLOAD_BYTES - 2_000))
+    ids = ",".join(["large", *(f"t{number}" for number in range(9))])
+    with django_assert_max_num_queries(8):
+        answer = api.get("sessions/s1/tool-results", ids=ids)
+    assert len(answer.content) < 1_300_000
+    cut = {one["call_id"]: one["cut"] for one in answer.json()["items"]}
+    assert cut["large"]
+    assert not cut["t0"]
+    assert cut["t8"]
+    assert answer.json()["items"][0]["input"] == {"command": "run large"}
+
+
+def test_a_session_tells_its_tokens_and_cost_and_unknown_is_null(api: Any) -> None:
+    deliver("t1")
+    told = {
+        "model_calls": 0,
+        "input_tokens": None,
+        "cached_tokens": None,
+        "output_tokens": None,
+        "cost_micro": None,
+    }
+    assert api.get("sessions/s1").json()["usage"] == told
+    Session.objects.update(
+        iteration_count=2,
+        input_tokens=5,
+        cache_read_tokens=3,
+        cache_write_tokens=2,
+        output_tokens=7,
+        cost_micro=9,
+    )
+    usage = api.get("sessions").json()["items"][0]["usage"]
+    assert usage == {
+        "model_calls": 2, "input_tokens": 10, "cached_tokens": 3, "output_tokens": 7, "cost_micro": 9
+    }  # fmt: skip
