@@ -210,7 +210,8 @@ def test_model_calls_leave_with_their_texts_tokens_and_cost(page):
     for number, (prose, cost) in enumerate((("First this.", 7_000), ("Done, all of it.", None))):
         Iteration.objects.create(
             session=session, run=run, identity=digest16(b"%d" % number), source="transcript",
-            client="claude-code", agent="main", model="opus", at_us=run.started_us + number, ended_us=run.started_us + number,
+            client="claude-code", agent="main", model="opus",
+            at_us=run.started_us + number, ended_us=run.started_us + number,
             prose=prose, thinking="Hm." if number else "", input_tokens=11_000, cache_read_tokens=500,
             output_tokens=35, cost_micro=cost,
         )  # fmt: skip
