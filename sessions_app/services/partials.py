@@ -71,6 +71,14 @@ def delete_partials_for(*, run: Run, envelopes: Sequence[Mapping[str, Any]]) -> 
         PartialSnapshot.objects.filter(stream_key__in=ended).delete()
 
 
+def erase_partials(*, session_key: int | None, until_us: int) -> None:
+    """The streams of a session, or of all, that were last written up to a moment. Call it inside a purge."""
+    rows = PartialSnapshot.objects.filter(updated_us__lte=until_us)
+    if session_key is not None:
+        rows = rows.filter(run__session=session_key)
+    rows.delete()
+
+
 def _checked(piece: Mapping[str, Any], key: str, place: str) -> str:
     """The text of one piece."""
     event = envelope.read(piece, place).event

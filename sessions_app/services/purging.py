@@ -25,6 +25,7 @@ from contextdash.writer import write
 from sessions_app.models import Event, Purge, Session
 from sessions_app.services.attachments import erase_files
 from sessions_app.services.ending import descendants
+from sessions_app.services.partials import erase_partials
 
 TASK = "purges"
 """The background task that drives open purges."""
@@ -221,14 +222,17 @@ def _close(*, purge: Purge) -> None:
 
 
 def _erase_files(purge: Purge) -> None:
-    """The files of attachments that the purge names: once their events are gone."""
+    """The files of attachments and the streams that the purge names: once their events are gone."""
     which = (
         Q(session=purge.session_key, created_us__lte=clock.to_us(purge.started_at))
         if purge.session_key is not None
         else Q(created_us__lt=purge.received_before_us or 0)
     )
+    until_us = purge.received_before_us or clock.to_us(purge.started_at)
     with _overwritten():
         size = erase_files(which)
+        # Texts whose final event never came are bytes as well.
+        erase_partials(session_key=purge.session_key, until_us=until_us)
     if size:
         Purge.objects.filter(pk=purge.pk).update(bytes_deleted=F("bytes_deleted") + size)
 

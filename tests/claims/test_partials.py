@@ -14,6 +14,7 @@ from sessions_app.models import PartialSegment, PartialSnapshot, Run
 from sessions_app.queries.partials import partials_of
 from sessions_app.services import partials
 from sessions_app.services.partials import write_partial
+from sessions_app.services.purging import purge_session
 from tests.ledger.telling import Teller, append, run
 
 pytestmark = pytest.mark.django_db
@@ -126,6 +127,16 @@ def test_a_sealed_run_takes_no_piece_and_what_is_left_of_a_stopped_stream_stays(
         write(piece(of, "tence"))
     assert refused.value.code == "run_sealed"
     assert text_of(of) == "half a sen"
+
+
+def test_erasing_what_a_session_holds_takes_its_streams():
+    of, other = run(), run("s-2", invocation_id="inv-2")
+    write(piece(of, "half a secret"))
+    write(piece(other, "of another"))
+    purge_session(session=of.session, actor=SYSTEM, reason="asked")
+    assert partials_of(of) == []
+    assert text_of(other) == "of another"
+    assert not PartialSegment.objects.filter(text__contains="secret").exists()
 
 
 def test_a_corrupt_stream_is_skipped():
