@@ -21,8 +21,8 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from contextdash.address import left_url
 from contextdash.client_memory import Memory
-from contextdash.client_sessions import Sessions
-from contextdash.client_stories import Stories
+from contextdash.client_sessions import Projects, Sessions
+from contextdash.client_stories import Sprints, Stories
 from contextdash.hook_client import Config, repository
 
 SESSION_VARIABLES = (
@@ -69,8 +69,10 @@ class Client:
         self._session = session or _session_of_environment()
         self._timeout = timeout
         self.stories = Stories(self)
+        self.sprints = Sprints(self)
         self.memory = Memory(self)
         self.sessions = Sessions(self)
+        self.projects = Projects(self)
 
     # Sessions
 
@@ -247,7 +249,7 @@ class Client:
         """The results of a SARIF 2.1.0 log as findings: ids ``added``, and how many were ``known``."""
         told = {"session_id": self.session_id(), "diff_hash": diff_hash}
         query = urlencode({name: value for name, value in told.items() if value is not None})
-        headers = {"Content-Type": "application/sarif+json"}
+        headers = {"Content-Type": "application/sarif+json", "Idempotency-Key": os.urandom(16).hex()}
         return self._call("POST", f"reviews/sarif?{query}", log, headers)
 
     def export_sarif(self, **filters: str | None) -> Row:
@@ -316,8 +318,17 @@ class Client:
         headers = {**_JSON, "Idempotency-Key": os.urandom(16).hex()}
         return self._call("POST", path, json.dumps(told).encode(), headers)
 
-    def _patch(self, path: str, /, **fields: Any) -> Row:
-        return self._call("PATCH", path, json.dumps(fields).encode(), _JSON)
+    def _patch(self, path: str, /, *, seen: int | None = None, **fields: Any) -> Row:
+        """``seen`` is the version that is to be changed, and no other."""
+        headers = _JSON if seen is None else {**_JSON, "If-Match": str(seen)}
+        return self._call("PATCH", path, json.dumps(fields).encode(), headers)
+
+    def _put(self, path: str, /, **fields: Any) -> Row:
+        return self._call("PUT", path, json.dumps(fields).encode(), _JSON)
+
+    def _delete(self, path: str, /, *, seen: int | None = None, reason: str = "") -> Row:
+        headers = {} if seen is None else {"If-Match": str(seen)}
+        return self._call("DELETE", f"{path}?{urlencode({'reason': reason})}", None, headers)
 
     def _text(self, path: str, /, **query: Any) -> str:
         """An answer that is a text."""

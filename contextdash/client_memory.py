@@ -6,6 +6,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from contextdash.client import Client, Row
 
+_COLLECTIONS = {
+    "message": "messages",
+    "plan": "plans",
+    "decision": "decisions",
+    "mistake": "mistakes",
+    "finding": "reviews",
+}
+
 
 class Memory:
     """Hand-offs, plans, decisions, mistakes, the stand-up: reading them, and saying what became of them."""
@@ -20,8 +28,9 @@ class Memory:
         asked = {"target": target, "project": project, "stream": str(stream).lower()}
         return self._client._get("messages/inbox", **asked)
 
-    def acknowledge(self, message: int, *, reason: str = "") -> "Row":
-        return self._client._patch(f"messages/{message}", acknowledged=True, reason=reason)
+    def acknowledge(self, message: int, *, undo: bool = False, reason: str = "") -> "Row":
+        """With ``undo`` it waits again."""
+        return self._client._patch(f"messages/{message}", acknowledged=not undo, reason=reason)
 
     def inject(self, *, agent: str | None = None, limit: int = 20) -> str:
         """The newest messages of the session as Markdown for an agent's context; empty when there is none."""
@@ -88,10 +97,26 @@ class Memory:
             told["lesson_file"] = file
         return self._client._patch(f"mistakes/{mistake}", **told)
 
-    # Links
+    # Findings
 
-    def link_finding(self, finding: int, decision: int) -> "Row":
-        return self._client._post(f"reviews/{finding}/decisions", decision_id=decision)
+    def findings(self, **filters: Any) -> "list[Row]":
+        """Newest first; filters are those of the API: state, severity, target, diff_hash, agent…"""
+        rows: list[Row] = self._client._get("reviews", **filters)["items"]
+        return rows
+
+    def link_finding(self, finding: int, decision: int, *, reason: str = "") -> "Row":
+        return self._client._post(f"reviews/{finding}/decisions", decision_id=decision, reason=reason)
+
+    def unlink_finding(self, finding: int, decision: int, *, reason: str = "") -> None:
+        self._client._delete(f"reviews/{finding}/decisions/{decision}", reason=reason)
+
+    # Corrections
+
+    def correct(
+        self, noun: str, number: int, *, seen: int | None = None, reason: str = "", **values: Any
+    ) -> "Row":
+        """Set fields of a message, plan, decision, mistake or finding; ``seen`` is the version to change."""
+        return self._client._patch(f"{_COLLECTIONS[noun]}/{number}", seen=seen, reason=reason, **values)
 
     # The stand-up
 

@@ -21,24 +21,15 @@ MODULES = {
         *("review", "fresh", "hook-event"),
     ),
     "memory": (
-        *(
-            "inbox",
-            "ack",
-            "inject",
-            "plans",
-            "plan-status",
-            "plan-diff",
-            "decisions",
-            "supersede",
-            "conflict",
-        ),
-        *("settle", "export", "link", "mistakes", "lesson", "standup"),
+        *("inbox", "ack", "inject", "plans", "plan-status", "plan-diff"),
+        *("decisions", "supersede", "conflict", "settle", "all-stand", "export", "link", "unlink"),
+        *("mistakes", "lesson", "correct", "standup"),
     ),
-    "sessions": ("session-label",),
-    "board": ("backlog",),
+    "board": ("backlog", "sprint"),
+    "sessions": ("session", "session-label", "project"),
     "importing": ("import", "watch"),
     "gate": ("gate",),
-    "findings": ("resolve", "dismiss", "reopen", "sarif-import", "sarif-export"),
+    "findings": ("findings", "resolve", "dismiss", "reopen", "sarif-import", "sarif-export"),
 }
 """Which module of this package has which commands: only that of the command asked for is loaded."""
 

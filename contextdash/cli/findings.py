@@ -5,7 +5,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from contextdash.cli.kit import Commands, command
+from contextdash.cli.kit import Commands, client_of, command, first_words, given, show, verb
 
 if TYPE_CHECKING:
     from contextdash.client import Client
@@ -14,8 +14,16 @@ _STEPS = {"resolve": "resolved", "dismiss": "dismissed", "reopen": "reopened"}
 
 
 def add_commands(commands: Commands) -> None:
-    for verb, resolution in _STEPS.items():
-        made = command(commands, verb, close, f"{verb.capitalize()} findings, with the reason.")
+    made = verb(commands, "findings", find, "Findings, newest first.")
+    made.add_argument("--state", choices=["open", "resolved", "dismissed", "all"], default="open")
+    made.add_argument("--severity", help="Critical, High, Medium, Low, Info or Other")
+    made.add_argument("--target", metavar="PATH", help="a file, or a folder with all below it")
+    made.add_argument("--diff-hash", metavar="SHA256")
+    made.add_argument("--agent", help="the reviewer")
+    made.add_argument("--project", metavar="SLUG")
+    made.add_argument("--limit", type=int, default=20)
+    for name, resolution in _STEPS.items():
+        made = command(commands, name, close, f"{name.capitalize()} findings, with the reason.")
         made.add_argument("ids", nargs="+", metavar="NUMBER", help="of a finding: 204 or R-204")
         made.add_argument("--reason", required=True, help="kept in the history")
         made.set_defaults(resolution=resolution)
@@ -27,6 +35,16 @@ def add_commands(commands: Commands) -> None:
     made.add_argument("--state", choices=["open", "resolved", "dismissed", "all"], default="open")
     made.add_argument("--diff-hash", metavar="SHA256")
     made.add_argument("--project", metavar="SLUG")
+
+
+def find(args: argparse.Namespace) -> None:
+    names = ("state", "severity", "target", "diff_hash", "agent", "project", "session", "limit")
+    rows = client_of(args).memory.findings(**given(args, *names))
+    lines = [
+        f"R-{row['id']} {row['severity']} {row['resolution']} {row['target']}: {first_words(row['finding'])}"
+        for row in rows
+    ]
+    show(args, rows, "\n".join(lines) or "There is none.")
 
 
 def close(args: argparse.Namespace) -> int:

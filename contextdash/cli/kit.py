@@ -1,8 +1,14 @@
 """What commands share."""
 
 import argparse
+import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from contextdash.client import Client
 
 type Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 type Run = Callable[[argparse.Namespace], int | None]
@@ -13,6 +19,50 @@ def command(commands: Commands, name: str, run: Run, help: str) -> argparse.Argu
     made: argparse.ArgumentParser = commands.add_parser(name, help=help, description=help)
     made.set_defaults(run=run)
     return made
+
+
+def verb(commands: Commands, name: str, run: Run, help: str) -> argparse.ArgumentParser:  # noqa: A002
+    """A command that speaks to the server by HTTP, for a session, as ``client_of`` and ``show`` expect it."""
+    made = command(commands, name, run, help)
+    made.add_argument("--session", metavar="ID", help="whose it is; without it the environment's")
+    made.add_argument("--json", action="store_true", help="print the whole answer as JSON")
+    return made
+
+
+def add_reason(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
+    parser.add_argument("--reason", default="", required=required, help="kept in the history")
+
+
+def client_of(args: argparse.Namespace) -> "Client":
+    from contextdash.client import Client
+
+    return Client(session=args.session)
+
+
+def show(args: argparse.Namespace, answer: Any, line: str) -> None:
+    """The answer as JSON where that was asked for, else the line."""
+    print(json.dumps(answer, ensure_ascii=False, indent=2) if args.json else line)
+
+
+def text_of(value: str) -> str:
+    """``-`` stands for standard input."""
+    return sys.stdin.read() if value == "-" else value
+
+
+def first_words(text: str) -> str:
+    """The first words of a text, on one line."""
+    folded = " ".join(text[:1200].split())
+    return folded if len(folded) <= 120 else folded[:119] + "…"
+
+
+def number(text: str) -> int:
+    """``118``, ``D-118``, ``M-118``, ``S-118``…"""
+    return int(text.upper().lstrip("DMRPS").removeprefix("-"))
+
+
+def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Those options that were told."""
+    return {name: value for name in names if (value := getattr(args, name)) is not None}
 
 
 def with_django() -> None:

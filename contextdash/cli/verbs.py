@@ -4,21 +4,19 @@ A text argument may be ``-``: then it is read from standard input.
 """
 
 import argparse
-import json
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from contextdash.cli.kit import Commands, Run, command
+from contextdash.cli.kit import Commands, client_of, show, text_of, verb
 
 if TYPE_CHECKING:
-    from contextdash.client import Client, Row
+    from contextdash.client import Row
 
 
 def add_commands(commands: Commands) -> None:
     _add_session_verbs(commands)
     _add_memory_verbs(commands)
     _add_review_verbs(commands)
-    made = _verb(commands, "hook-event", hook_event, "Report how a hook script ended; prints its number.")
+    made = verb(commands, "hook-event", hook_event, "Report how a hook script ended; prints its number.")
     made.add_argument("hook", help="the script's name")
     made.add_argument("event", help="what it ran for, such as PreToolUse")
     made.add_argument("outcome", help="ok, warn, fail or skip")
@@ -27,39 +25,39 @@ def add_commands(commands: Commands) -> None:
 
 
 def _add_session_verbs(commands: Commands) -> None:
-    made = _verb(commands, "ensure", ensure, "Find or make the session; prints its id.")
+    made = verb(commands, "ensure", ensure, "Find or make the session; prints its id.")
     made.add_argument("session_id", nargs="?", help="without it the environment's, else a new one")
     made.add_argument("--request", metavar="TEXT", help="what the person asked for")
     made.add_argument("--branch", help="else the branch of this folder")
     made.add_argument("--agent", help="the agent's role")
     made.add_argument("--project", metavar="SLUG")
-    made = _verb(commands, "close", close, "End the session; closing twice keeps the first end.")
+    made = verb(commands, "close", close, "End the session; closing twice keeps the first end.")
     made.add_argument("--status", default="closed", help="closed (default) or errored")
     made.add_argument("--reason", default="")
 
 
 def _add_memory_verbs(commands: Commands) -> None:
-    made = _verb(commands, "message", message, "Write a message; prints its number.")
+    made = verb(commands, "message", message, "Write a message; prints its number.")
     made.add_argument("content")
     made.add_argument("--agent", required=True, help="who writes")
     made.add_argument("--role", required=True, help="request, response, handoff or finding")
     made.add_argument("--target", metavar="AGENT", help="whom it is for")
-    made = _verb(commands, "recent", recent, "The newest messages of the session, oldest first.")
+    made = verb(commands, "recent", recent, "The newest messages of the session, oldest first.")
     made.add_argument("--limit", type=int, default=20)
     made.add_argument("--agent", help="only what this agent wrote")
-    made = _verb(commands, "plan", plan, "Keep a version of a plan; prints its number.")
+    made = verb(commands, "plan", plan, "Keep a version of a plan; prints its number.")
     made.add_argument("path", help="the plan's file, or its name with --body")
     made.add_argument("--body", metavar="TEXT", help="the plan itself, instead of the file's content")
     made.add_argument("--title")
     made.add_argument("--agent", help="who made it")
     made.add_argument("--status", help="proposed, approved, in_progress, done or superseded")
-    made = _verb(commands, "decision", decision, "Log a decision; prints its number.")
+    made = verb(commands, "decision", decision, "Log a decision; prints its number.")
     made.add_argument("topic")
     made.add_argument("choice")
     made.add_argument("rationale", nargs="?", default="")
     made.add_argument("--agent", help="who decided")
     made.add_argument("--supersedes", type=int, metavar="NUMBER", help="the decision that this one replaces")
-    made = _verb(commands, "mistake", mistake, "Write down what went wrong; prints its number.")
+    made = verb(commands, "mistake", mistake, "Write down what went wrong; prints its number.")
     made.add_argument("summary")
     made.add_argument("--agent", required=True, help="who made it")
     made.add_argument("--category", default="other", help="build, test, review, dispatch, hook, …")
@@ -69,20 +67,20 @@ def _add_memory_verbs(commands: Commands) -> None:
 
 
 def _add_review_verbs(commands: Commands) -> None:
-    made = _verb(commands, "review", review, "Log a finding; prints its number.")
+    made = verb(commands, "review", review, "Log a finding; prints its number.")
     made.add_argument("target", help="path, path:line or a reference")
     made.add_argument("severity", help="Critical, High, Medium, Low or Info")
     made.add_argument("finding")
     made.add_argument("--fix", metavar="TEXT", help="what is suggested")
     made.add_argument("--agent", help="the reviewer")
     made.add_argument("--diff-hash", metavar="SHA256")
-    made = _verb(commands, "fresh", fresh, "Exit 0 when this diff was reviewed lately, else 1.")
+    made = verb(commands, "fresh", fresh, "Exit 0 when this diff was reviewed lately, else 1.")
     made.add_argument("diff_hash", metavar="SHA256")
     made.add_argument("--window", default="2h", help="how lately: 90s, 30m, 2h (default), 7d")
 
 
 def ensure(args: argparse.Namespace) -> None:
-    row = _client(args).ensure(
+    row = client_of(args).ensure(
         args.session_id,
         user_request=_text(args.request),
         branch=args.branch,
@@ -93,18 +91,18 @@ def ensure(args: argparse.Namespace) -> None:
 
 
 def close(args: argparse.Namespace) -> None:
-    row = _client(args).close(status=args.status, reason=args.reason)
+    row = client_of(args).close(status=args.status, reason=args.reason)
     _print(args, row, f"{row['id']} {row['status']}")
 
 
 def message(args: argparse.Namespace) -> None:
     content = _text(args.content) or ""
-    row = _client(args).message(agent=args.agent, role=args.role, content=content, target=args.target)
+    row = client_of(args).message(agent=args.agent, role=args.role, content=content, target=args.target)
     _print(args, row)
 
 
 def recent(args: argparse.Namespace) -> None:
-    rows = _client(args).recent(limit=args.limit, agent=args.agent)
+    rows = client_of(args).recent(limit=args.limit, agent=args.agent)
     if args.json:
         _print(args, rows)
         return
@@ -118,14 +116,14 @@ def plan(args: argparse.Namespace) -> None:
     if body is None:
         with open(args.path, encoding="utf-8", errors="replace") as file:
             body = file.read()
-    row = _client(args).plan(
+    row = client_of(args).plan(
         path=args.path, body=body, title=args.title, created_by=args.agent, status=args.status
     )
     _print(args, row)
 
 
 def decision(args: argparse.Namespace) -> None:
-    row = _client(args).decision(
+    row = client_of(args).decision(
         topic=args.topic,
         choice=args.choice,
         rationale=_text(args.rationale) or "",
@@ -136,7 +134,7 @@ def decision(args: argparse.Namespace) -> None:
 
 
 def mistake(args: argparse.Namespace) -> None:
-    row = _client(args).mistake(
+    row = client_of(args).mistake(
         agent=args.agent,
         summary=_text(args.summary) or "",
         category=args.category,
@@ -148,7 +146,7 @@ def mistake(args: argparse.Namespace) -> None:
 
 
 def review(args: argparse.Namespace) -> None:
-    row = _client(args).review(
+    row = client_of(args).review(
         target=args.target,
         severity=args.severity,
         finding=_text(args.finding) or "",
@@ -160,7 +158,7 @@ def review(args: argparse.Namespace) -> None:
 
 
 def fresh(args: argparse.Namespace) -> int:
-    found = _client(args).fresh(args.diff_hash, window=args.window)
+    found = client_of(args).fresh(args.diff_hash, window=args.window)
     if found is None:
         print(f"Not reviewed within {args.window}.")
         return 1
@@ -169,7 +167,7 @@ def fresh(args: argparse.Namespace) -> int:
 
 
 def hook_event(args: argparse.Namespace) -> None:
-    row = _client(args).hook_event(
+    row = client_of(args).hook_event(
         hook=args.hook,
         event=args.event,
         outcome=args.outcome,
@@ -179,23 +177,9 @@ def hook_event(args: argparse.Namespace) -> None:
     _print(args, row)
 
 
-def _verb(commands: Commands, name: str, run: Run, help: str) -> argparse.ArgumentParser:  # noqa: A002
-    made = command(commands, name, run, help)
-    made.add_argument("--session", metavar="ID", help="whose it is; without it the environment's")
-    made.add_argument("--json", action="store_true", help="print the whole answer as JSON")
-    return made
-
-
-def _client(args: argparse.Namespace) -> "Client":
-    from contextdash.client import Client
-
-    return Client(session=args.session)
-
-
 def _text(value: str | None) -> str | None:
-    return sys.stdin.read() if value == "-" else value
+    return None if value is None else text_of(value)
 
 
 def _print(args: argparse.Namespace, answer: "Row | list[Row]", line: str | None = None) -> None:
-    shown: Any = json.dumps(answer, ensure_ascii=False, indent=2) if args.json else line
-    print(shown if shown is not None or isinstance(answer, list) else answer["id"])
+    show(args, answer, str(answer["id"]) if line is None and isinstance(answer, dict) else str(line))
