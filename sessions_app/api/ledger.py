@@ -24,6 +24,7 @@ from sessions_app.queries import ledger_replay as replay
 from sessions_app.queries import sessions_api as queries
 from sessions_app.queries.ledger_replay import EventFilter
 from sessions_app.queries.tool_operations import resolutions
+from sessions_app.queries.transcript_steps import costs_of_runs
 
 router = Router(tags=["ledger"])
 
@@ -56,7 +57,8 @@ class CallQuery(Paging):
 def turns(request: HttpRequest, query: Query[TurnQuery]) -> Any:
     allow(request, Scope.READ)
     found = queries.turn_page(queries.find_session(query.session), limit=query.limit, cursor=query.cursor)
-    return listed(found, turn_out)
+    costs = costs_of_runs([run.key for row in found.items for run in row.runs.all()])
+    return listed(found, lambda row: turn_out(row, costs))
 
 
 @router.get("turns/{turn_id}", response=TurnOut, summary="One turn and its runs")

@@ -1,14 +1,17 @@
 """How the ledger of a session looks in answers: turns and runs, events, tool calls."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from ninja import Schema
 
 from contextdash import clock
+from sessions_app.api.usage_outs import UsageOut, usage_out
 from sessions_app.models import Run, ToolCall, Turn
 from sessions_app.queries.sessions_api import ReadEvent
 from sessions_app.queries.tool_operations import Resolution
+from sessions_app.queries.transcript_steps import Cost, cost_of, costs_of_runs
 from sessions_app.vocabulary import RunStatus
 
 
@@ -32,6 +35,7 @@ class RunOut(Schema):
     """Its terminal event does not say why it failed or who stopped it."""
     last_seq: int
     version: int
+    usage: UsageOut
 
 
 class TurnOut(Schema):
@@ -44,6 +48,7 @@ class TurnOut(Schema):
     ended_at: str | None
     tool_calls: int
     failed_tool_calls: int
+    usage: UsageOut
     runs: list[RunOut]
 
 
@@ -109,7 +114,11 @@ class CallList(Schema):
     next: str | None
 
 
-def turn_out(row: Turn) -> dict[str, Any]:
+def turn_out(row: Turn, costs: Mapping[int, Cost] | None = None) -> dict[str, Any]:
+    """``costs`` are of its runs, where they were read for many turns at once."""
+    runs = list(row.runs.all())
+    known = costs_of_runs([run.key for run in runs]) if costs is None else costs
+    spent = [known.get(run.key, Cost()) for run in runs]
     return {
         "id": row.key,
         "session_id": row.session.id,
@@ -120,11 +129,13 @@ def turn_out(row: Turn) -> dict[str, Any]:
         "ended_at": _us_or_none(row.ended_us),
         "tool_calls": row.call_count,
         "failed_tool_calls": row.failed_count,
-        "runs": [run_out(run) for run in row.runs.all()],
+        "usage": usage_out(cost_of(spent)),
+        "runs": [run_out(run, cost) for run, cost in zip(runs, spent, strict=True)],
     }
 
 
-def run_out(row: Run) -> dict[str, Any]:
+def run_out(row: Run, cost: Cost | None = None) -> dict[str, Any]:
+    spent = costs_of_runs([row.key]).get(row.key, Cost()) if cost is None else cost
     return {
         "id": row.key,
         "turn_id": row.turn_id,
@@ -147,6 +158,7 @@ def run_out(row: Run) -> dict[str, Any]:
         ),
         "last_seq": row.last_seq,
         "version": row.version,
+        "usage": usage_out(spent),
     }
 
 

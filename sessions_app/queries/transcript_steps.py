@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from django.db.models import Q
+from django.db.models import Count, Q, Sum
 from django.db.models.functions import Length, Substr
 
 from contextdash.errors import Invalid
@@ -115,6 +115,22 @@ class RunRows:
     """With the time of each."""
 
 
+def costs_of_runs(keys: Sequence[int]) -> dict[int, Cost]:
+    """What each of these runs cost, with one query; a run without model calls is left out."""
+    sums = {name: Sum(name) for name in _ITERATION[3:]}
+    rows = Iteration.objects.filter(run__in=keys).order_by().values("run_id")
+    return {
+        row["run_id"]: Cost(
+            row["calls"],
+            sum_or_none([row[f"sum_{name}"] for name in _INPUT]),
+            row["sum_output_tokens"],
+            row["sum_cache_read_tokens"],
+            row["sum_cost_micro"],
+        )
+        for row in rows.annotate(calls=Count("key"), **{f"sum_{name}": one for name, one in sums.items()})
+    }
+
+
 def cost_of(rows: Iterable[Cost]) -> Cost:
     costs = list(rows)
     return Cost(
@@ -126,6 +142,7 @@ def cost_of(rows: Iterable[Cost]) -> Cost:
     )
 
 
+_INPUT = ("input_tokens", "cache_read_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens")
 _ITERATION = (
     *("at_us", "key", "call_ids", "input_tokens", "output_tokens", "cache_read_tokens"),
     *("cache_write_5m_tokens", "cache_write_1h_tokens", "cost_micro"),

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from contextdash.ids import digest16
 from contextdash.limits import EVENT_PAYLOAD_BYTES
-from sessions_app.models import Session
+from sessions_app.models import Iteration, Session
 from tests.sessions import deliveries
 
 pytestmark = pytest.mark.django_db
@@ -69,3 +70,35 @@ def test_a_session_tells_its_tokens_and_cost_and_unknown_is_null(api: Any) -> No
     )
     usage = api.get("sessions").json()["items"][0]["usage"]
     assert [usage[name] for name in ("model_calls", *names)] == [2, 10, 3, 7, 9]
+
+
+def test_turns_and_runs_tell_what_they_cost_with_one_query_for_all(
+    api: Any, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(12):
+        prompt = deliveries.body("UserPromptSubmit", prompt=f"{number}", prompt_id=f"p{number}")
+        deliveries.deliver(deliveries.seen(prompt))
+    session = Session.objects.get(id="s1")
+    for number, run in enumerate(session.runs.order_by("key")[:2]):
+        for place in range(2):
+            Iteration.objects.create(
+                session=session,
+                run=run,
+                identity=digest16(b"%d %d" % (number, place)),
+                source="transcript",
+                client="c",
+                agent="main",
+                at_us=1,
+                ended_us=2,
+                input_tokens=5 if number else None,
+                cache_read_tokens=3 if number else None,
+                output_tokens=7 if number else None,
+                cost_micro=9 if number and place else None,
+            )
+    with django_assert_max_num_queries(10):
+        turns = {one["number"]: one for one in api.get("turns", session="s1", limit=50).json()["items"]}
+    names = ("model_calls", "input_tokens", "cached_tokens", "output_tokens", "cost_micro")
+    told = {number: [turn["usage"][name] for name in names] for number, turn in turns.items()}
+    assert (told[1], told[2], told[3]) == ([2, None, None, None, None], [2, 16, 6, 14, 9], [0, *[None] * 4])
+    assert turns[2]["runs"][0]["usage"] == turns[2]["usage"]
+    assert api.get(f"turns/{turns[2]['id']}").json() == turns[2]
