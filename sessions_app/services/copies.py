@@ -17,7 +17,6 @@ from sessions_app.models import (
     Attachment,
     CopiedUsage,
     Iteration,
-    ModelPreference,
     Run,
     RunDetail,
     Session,
@@ -91,7 +90,7 @@ def _new_session(source: Session, session_id: str | None, title: str | None, act
     stored_id, external_id = ids.session_id(raw_id)
     if Session.objects.filter(id=stored_id).exists():
         raise Conflict(f"There is a session {stored_id} already.", field="session_id")
-    made = create_session(
+    return create_session(
         session_id=stored_id,
         external_id=mask(clean(external_id)),
         actor=actor,
@@ -100,10 +99,6 @@ def _new_session(source: Session, session_id: str | None, title: str | None, act
         user_request=source.user_request,
         **{name: getattr(source, name) for name in _TAKEN_OVER},
     )
-    wish = ModelPreference.objects.filter(session=source).first()
-    if wish is not None:
-        ModelPreference.objects.create(session=made, provider=wish.provider, model=wish.model)
-    return made
 
 
 def _take_state(state: SessionState, last: Turn, states: Sequence[SessionState]) -> None:

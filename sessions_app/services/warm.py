@@ -15,6 +15,9 @@ from contextdash.writer import write
 from sessions_app.models import ModelPreference, Session, WarmSession
 from sessions_app.services.forks import locked
 
+_SIGNS = ("turn_count", "event_count", "call_count", "iteration_count", "message_count", "plan_count")
+"""Counters that say that something happened in a session."""
+
 
 @write
 def warm_up(*, session: Session, actor: Actor) -> WarmSession:
@@ -27,7 +30,7 @@ def warm_up(*, session: Session, actor: Actor) -> WarmSession:
     known = WarmSession.objects.filter(session=held).first()
     if known is not None:
         return known
-    if held.turn_count or held.event_count or held.ordinal:
+    if held.ended_at or any(getattr(held, name) for name in _SIGNS):
         raise Conflict("This session is in use already; only a new one can be kept warm.", code="in_use")
     Session.objects.filter(key=held.key).update(started_only=True, last_us=0)
     return WarmSession.objects.create(session=held, created_us=clock.now_us())
