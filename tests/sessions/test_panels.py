@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from sessions_app.models import Session
+from sessions_app.models import LogEntry, ModelPreference, RunDetail, Session, SessionState, WarmSession
 from sessions_app.registry import registry
 from tests import factories
 from tests.teller import Teller, started
@@ -126,3 +126,29 @@ def test_an_entry_is_a_file_to_keep(page: Client, tell: Teller) -> None:
     assert answer["Content-Disposition"] == 'attachment; filename="event-1.json"'
     assert answer["X-Content-Type-Options"] == "nosniff"
     assert answer.json()["text"] == "<script>alert(1)</script>"
+
+
+def test_what_is_kept_beside_is_shown_as_names_and_values_and_nothing_private(
+    page: Client, tell: Teller
+) -> None:
+    tell.prompt("Go")
+    assert tell.run
+    session = tell.session
+    private = [{"type": "reasoning", "text": "the secret thought"}]
+    RunDetail.objects.create(
+        run=tell.run, prior_outcome="cancelled", ctx={"long": "x" * 9_000}, content=private
+    )
+    WarmSession.objects.create(session=session, created_us=tell.at_us)
+    ModelPreference.objects.create(session=session, model="<script>alert(1)</script>")
+    LogEntry.objects.create(level="warn", event="gateway/slow-read", session=session, at_us=tell.at_us)
+    SessionState.objects.create(
+        session=session, version=1, parent=session.states.get(), created_us=tell.at_us
+    )
+    tell.end()
+    assert "No client" not in page.get("/sessions/one/beside/").content.decode()
+    text = page.get("/sessions/one/beside/").content.decode()
+    for told in ("cancelled", "gateway/slow-read", "Made ahead", "Versions", "(9,0"):
+        assert told in text
+    assert "the secret thought" not in text
+    assert "<script>alert" not in text
+    assert "/sessions/one/beside/" in page.get("/sessions/one/ledger/").content.decode()
