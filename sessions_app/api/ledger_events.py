@@ -138,11 +138,11 @@ def _number(body: dict[str, Any], name: str) -> int | None:
 
 
 def appended(run_id: int, made: Sequence[Appended]) -> Status[Any]:
-    now = replay.run_of(run_id)
+    last_seq, sealed = replay.position_of(run_id)
     answer = {
         "run_id": run_id,
-        "last_seq": now.last_seq,
-        "sealed": now.sealed,
+        "last_seq": last_seq,
+        "sealed": sealed,
         "items": [asdict(one) for one in made],
     }
     return Status(201 if any(one.created for one in made) else 200, answer)

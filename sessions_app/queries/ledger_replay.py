@@ -70,6 +70,11 @@ def run_of(key: int) -> Run:
     return found
 
 
+def position_of(run_key: int) -> tuple[int, bool]:
+    """The seq of a run's newest event, and whether it is sealed."""
+    return Run.objects.filter(key=run_key).values_list("last_seq", "sealed").get()
+
+
 def run_events(run: Run, *, after: int, limit: int) -> tuple[Sequence[ReadEvent], int | None]:
     """Events of a run beyond a seq, and the seq to go on from."""
     rows = Event.objects.filter(run=run, seq__gt=after).order_by("seq")

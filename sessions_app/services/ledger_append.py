@@ -4,10 +4,14 @@ A run that was opened by a writer is sealed by its terminal event. Nothing else 
 event out, so a run whose calls are in disorder can always be ended.
 """
 
+# ruff: noqa: S608 - the text is made of our own names and of %s marks
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
+from django.db import connection
 from django.db.models import F, Q
 
 from contextdash import clock
@@ -16,6 +20,7 @@ from contextdash.errors import Conflict, NotFound
 from contextdash.ids import digest16
 from contextdash.writer import write
 from sessions_app.ingest.observation import Delivery, Observation, Outcome
+from sessions_app.ingest.rows import Rows
 from sessions_app.ingest.store import store
 from sessions_app.ledger.envelope import FunctionCall, FunctionResponse, Lane, Sent
 from sessions_app.ledger.lanes import Lanes, check_lane
@@ -37,6 +42,14 @@ from sessions_app.vocabulary import CallState
 
 PLAIN: frozenset[Lane] = frozenset()
 """What every writer may append."""
+_COLUMNS = (
+    *("run_id", "provider_call_id", "call_id", "name", "operation_id"),
+    *("args_hash", "call_event", "result_event", "provider_executed"),
+)
+_INSERT = f"INSERT INTO ledger_calls ({', '.join(_COLUMNS)}) VALUES ({', '.join(['%s'] * len(_COLUMNS))})"
+_values = attrgetter(*_COLUMNS)
+_ANSWER = "UPDATE ledger_calls SET result_event = %s WHERE key = %s"
+
 TOOLS = frozenset({Lane.DISPATCH, Lane.RECOVERY})
 """What the writers of tool operations may append besides."""
 
@@ -134,13 +147,18 @@ def locked_run(run_key: int) -> Run:
         NotFound: there is none.
         Conflict: its session was deleted.
     """
-    owner = Run.objects.filter(key=run_key).values("session_id")
-    session = Session.objects.select_for_update().filter(key__in=owner).first()
-    if session is None:
+    if connection.features.has_select_for_update:
+        # The session, as every source locks it, and before its run is read.
+        owner = Run.objects.filter(key=run_key).values("session_id")
+        Session.objects.select_for_update().filter(key__in=owner).values_list("key", flat=True).first()
+    run = Run.objects.select_related("session", "turn").filter(key=run_key).first()
+    if run is None:
         raise NotFound(f"There is no run {run_key}.")
-    if session.deleted_at is not None:
-        raise Conflict(f"Session {session.id} was deleted; its id is not used again.", code="deleted_session")
-    return Run.objects.select_related("session", "turn").get(key=run_key)
+    if run.session.deleted_at is not None:
+        raise Conflict(
+            f"Session {run.session.id} was deleted; its id is not used again.", code="deleted_session"
+        )
+    return run
 
 
 def _check_identity(run: Run, sent: Sent, place: str) -> None:
@@ -168,7 +186,11 @@ def _check_identity(run: Run, sent: Sent, place: str) -> None:
 
 
 def _known(seen: Sequence[Observation]) -> dict[bytes, _Known]:
-    rows = Event.objects.filter(identity__in=[one.identity for one in seen])
+    identities = {one.identity for one in seen}
+    with connection.wrap_database_errors:
+        if not Rows().known_identities(identities):
+            return {}
+    rows = Event.objects.filter(identity__in=identities)
     return {
         bytes(identity): _Known(bytes(content), run_id, seq)
         for identity, content, run_id, seq in rows.values_list("identity", "content", "run_id", "seq")
@@ -342,11 +364,13 @@ def _keep(run: Run, lanes: Lanes, ids: Mapping[str, str]) -> None:
         )
         for call in lanes.new_calls:
             call.call_id = keys[ids[call.provider_call_id]]
-        LedgerCall.objects.bulk_create(lanes.new_calls)
+        with connection.cursor() as cursor:
+            cursor.executemany(_INSERT, [_values(call) for call in lanes.new_calls])
         if run.session.child_count:
             link_calls(run.session, ids.values())
     if lanes.answered:
-        LedgerCall.objects.bulk_update(lanes.answered, ["result_event"])
+        with connection.cursor() as cursor:
+            cursor.executemany(_ANSWER, [(call.result_event, call.pk) for call in lanes.answered])
     for operation, call in lanes.new_operations:
         operation.call_id = call.call_id
     ToolOperation.objects.bulk_create([operation for operation, _ in lanes.new_operations])

@@ -34,11 +34,15 @@ class Connection:
         self.close()
 
     def post(self, path: str, body: bytes, content_type: str = "application/json") -> int:
+        return self.call(path, body, content_type).status
+
+    def call(self, path: str, body: bytes, content_type: str = "application/json") -> Answer:
+        """A post whose answer is looked at."""
         head = (
             f"POST {path} HTTP/1.1\r\n{self._head}Content-Type: {content_type}\r\n"
             f"Content-Length: {len(body)}\r\n\r\n"
         )
-        return self._send(head.encode() + body).status
+        return self._send(head.encode() + body)
 
     def exchange(self, method: str, path: str) -> Answer:
         """A request without a body."""

@@ -44,11 +44,11 @@ class Server:
 
     def memory_bytes(self) -> int:
         """Resident memory of the server and all its children."""
-        return sum(_resident(pid) for pid in _family(self.process.pid))
+        return sum(_resident(pid) for pid in family(self.process.pid))
 
     def kill(self) -> None:
         """End every process of it at once, as a crash would."""
-        for pid in _family(self.process.pid):
+        for pid in family(self.process.pid):
             os.kill(pid, signal.SIGKILL)
         self.process.wait()
 
@@ -168,7 +168,7 @@ def _wait_until_answering(server: Server, probe: str, limit: float = 180) -> Non
     raise RuntimeError((server.folder / "server.log").read_text()[-2000:])
 
 
-def _family(pid: int) -> list[int]:
+def family(pid: int) -> list[int]:
     """The process and its descendants."""
     children: defaultdict[int, list[int]] = defaultdict(list)
     for entry in Path("/proc").iterdir():
