@@ -92,7 +92,7 @@ def _turns(session: Session) -> Iterator[str]:
         calls = in_slices(_timed(ToolCall.objects.filter(run__in=runs)), size=100)
         thoughts = _thoughts(Iteration.objects.filter(run__in=runs))
         said = ""
-        for step in merge(thoughts, calls, key=_started):
+        for step in _merged(thoughts, calls):
             said = (step.prose or said) if isinstance(step, Iteration) else said
             yield from _thought(step) if isinstance(step, Iteration) else _call(home, step)
         for run in runs:
@@ -102,7 +102,7 @@ def _turns(session: Session) -> Iterator[str]:
                 yield "Error:\n\n" + block(run.error)
     calls = in_slices(_timed(ToolCall.objects.filter(session=session, run=None)), size=100)
     thoughts = _thoughts(Iteration.objects.filter(session=session, run=None))
-    for place, step in enumerate(merge(thoughts, calls, key=_started)):
+    for place, step in enumerate(_merged(thoughts, calls)):
         if not place:
             yield "## Outside of turns\n\n"
         yield from _thought(step) if isinstance(step, Iteration) else _call(home, step)
@@ -110,6 +110,12 @@ def _turns(session: Session) -> Iterator[str]:
 
 def _thoughts(rows: QuerySet[Iteration]) -> Iterator[Iteration]:
     return in_slices(rows.order_by("at_us", "key"))
+
+
+def _merged(thoughts: Iterator[Iteration], calls: Iterator[ToolCall]) -> Iterator[Iteration | ToolCall]:
+    """In order of time; both are already."""
+    both: tuple[Iterator[Iteration | ToolCall], ...] = (thoughts, calls)
+    return iter(merge(*both, key=_started))
 
 
 def _started(step: Iteration | ToolCall) -> int:

@@ -1,7 +1,8 @@
 """Files that a session and its subagents read and changed, by path; and what happened to one of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import BigIntegerField, Case, Count, Max, Q, QuerySet, Sum, Value, When
 
@@ -80,7 +81,7 @@ def touches(family: Family, path: str, *, changed: bool = False, after: int = 0)
     if changed:
         rows = rows.filter(action__in=CHANGES)
     found = list(
-        rows.order_by("call", "action").values_list("call", "action", "session_id")[: PAGE_TOUCHES + 1]
+        rows.order_by("call", "action").values_list("call_id", "action", "session_id")[: PAGE_TOUCHES + 1]
     )
     names = {session.key: session.agent_name for session in family.all}
     made = []
@@ -121,14 +122,14 @@ def _rows(family: Family, paths: Sequence[str]) -> list[FileRow]:
         )
     )
     names = {session.key: session.agent_name for session in family.all}
-    by_path: dict[str, list[dict[str, int]]] = {path: [] for path in paths}
+    by_path: dict[str, list[Mapping[str, Any]]] = {path: [] for path in paths}
     for row in found:
         by_path[row["path"]].append(row)
     folder = family.root.workspace.rstrip("/") + "/"
     return [_row(path, path.removeprefix(folder), rows, names) for path, rows in by_path.items() if rows]
 
 
-def _row(path: str, shown: str, rows: Sequence[dict[str, int]], names: dict[int, str]) -> FileRow:
+def _row(path: str, shown: str, rows: Sequence[Mapping[str, Any]], names: dict[int, str]) -> FileRow:
     def total(name: str) -> int:
         return sum(row[name] or 0 for row in rows)
 

@@ -117,17 +117,11 @@ class RunRows:
 
 def costs_of_runs(keys: Sequence[int]) -> dict[int, Cost]:
     """What each of these runs cost, with one query; a run without model calls is left out."""
-    sums = {name: Sum(name) for name in _ITERATION[3:]}
-    rows = Iteration.objects.filter(run__in=keys).order_by().values("run_id")
+    rows = Iteration.objects.filter(run__in=keys).order_by().values_list("run_id")
+    found = rows.annotate(Count("key"), *(Sum(name) for name in (*_INPUT, "output_tokens", "cost_micro")))
     return {
-        row["run_id"]: Cost(
-            row["calls"],
-            sum_or_none([row[f"sum_{name}"] for name in _INPUT]),
-            row["sum_output_tokens"],
-            row["sum_cache_read_tokens"],
-            row["sum_cost_micro"],
-        )
-        for row in rows.annotate(calls=Count("key"), **{f"sum_{name}": one for name, one in sums.items()})
+        run: Cost(calls, sum_or_none([fresh, read, short, long]), output, read, micro)
+        for run, calls, fresh, read, short, long, output, micro in found
     }
 
 

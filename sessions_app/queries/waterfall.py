@@ -6,6 +6,7 @@ is read beside them, so a picture costs little however long the session is.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db.models import BigIntegerField, Case, Count, ExpressionWrapper, F, Q, QuerySet, Sum, Value, When
 
@@ -145,16 +146,16 @@ def overview(family: Family, whole: Stretch) -> Sequence[Bar]:
     calls = ToolCall.objects.filter(
         session__in=family.keys, started_us__gte=whole.start_us, started_us__lt=whole.end_us
     )
-    found = _grouped(calls, "started_us", whole, width).values("bucket").annotate(n=Count("key"), bad=_FAILED)
+    found = calls.order_by().values_list(_bucket("started_us", whole, width))
     return [
         Bar(
-            whole.start_us + row["bucket"] * width,
-            whole.start_us + (row["bucket"] + 1) * width,
+            whole.start_us + bucket * width,
+            whole.start_us + (bucket + 1) * width,
             "call",
-            count=row["n"],
-            failures=row["bad"] or 0,
+            count=count,
+            failures=failed or 0,
         )
-        for row in found.order_by("bucket")
+        for bucket, count, failed in found.annotate(n=Count("key"), bad=_FAILED)
     ]
 
 
@@ -230,29 +231,26 @@ def _add_turns(root: Session, lanes: dict[int, Lane], shown: Stretch, now_us: in
         )
 
 
-def _grouped[M: (ToolCall, Iteration)](
-    rows: QuerySet[M], name: str, stretch: Stretch, width: int
-) -> QuerySet[M]:
-    place = ExpressionWrapper(
+def _bucket(name: str, stretch: Stretch, width: int) -> Any:
+    """Which heap a moment falls into."""
+    return ExpressionWrapper(
         (F(name) - Value(stretch.start_us)) / Value(width), output_field=BigIntegerField()
     )
-    return rows.order_by().annotate(bucket=place)
 
 
 def _heap_calls(rows: QuerySet[ToolCall], lanes: dict[int, Lane], shown: Stretch, width: int) -> int:
-    found = _grouped(rows, "started_us", shown, width).values("session_id", "bucket")
+    place = _bucket("started_us", shown, width)
+    found = rows.order_by().values_list("session_id", place).annotate(n=Count("key"), bad=_FAILED)
     number = 0
-    for row in found.annotate(n=Count("key"), bad=_FAILED).order_by("session_id", "bucket"):
-        start = shown.start_us + row["bucket"] * width
-        lanes[row["session_id"]].calls.append(
-            Bar(start, start + width, "call", count=row["n"], failures=row["bad"] or 0)
-        )
-        number += row["n"]
+    for session, bucket, count, failed in found.order_by("session_id"):
+        start = shown.start_us + bucket * width
+        lanes[session].calls.append(Bar(start, start + width, "call", count=count, failures=failed or 0))
+        number += count
     return number
 
 
 def _heap_thoughts(rows: QuerySet[Iteration], lanes: dict[int, Lane], shown: Stretch, width: int) -> None:
-    found = _grouped(rows, "at_us", shown, width).values("session_id", "bucket")
-    for row in found.annotate(n=Count("key")).order_by("session_id", "bucket"):
-        start = shown.start_us + row["bucket"] * width
-        lanes[row["session_id"]].model.append(Bar(start, start + width, "model", count=row["n"]))
+    place = _bucket("at_us", shown, width)
+    for session, bucket, count in rows.order_by().values_list("session_id", place).annotate(n=Count("key")):
+        start = shown.start_us + bucket * width
+        lanes[session].model.append(Bar(start, start + width, "model", count=count))

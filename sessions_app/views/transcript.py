@@ -73,9 +73,8 @@ def attachment(request: HttpRequest, session_id: str, pk: int) -> HttpResponse:
     answer = HttpResponse(
         bytes(found.content.data), content_type=found.media_type if shown else "application/octet-stream"
     )
-    answer["Content-Disposition"] = content_disposition_header(
-        not shown, found.filename or f"file-{found.pk}"
-    )
+    name = found.filename or f"file-{found.pk}"
+    answer["Content-Disposition"] = str(content_disposition_header(not shown, name))
     answer["X-Content-Type-Options"] = "nosniff"
     answer["Content-Security-Policy"] = "sandbox; default-src 'none'"
     answer["Cache-Control"] = "private, max-age=3600"
