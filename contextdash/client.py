@@ -223,12 +223,12 @@ class Client:
             diff_hash=diff_hash,
         )
 
-    def fresh(self, diff_hash: str, *, window: str = "2h") -> Row | None:
-        """The newest finding on that diff within the window (``90s``, ``30m``, ``2h``, ``7d``), or None."""
+    def fresh(self, diff_hash: str, *, window: str | None = None) -> Row | None:
+        """The newest finding on that diff within the window (``90s``, ``30m``, ``7d``; else the server's)."""
         answer = self._get("reviews/fresh", diff_hash=diff_hash, window=window)
         return answer["review"] if answer["fresh"] else None
 
-    def gate(self, diff_hash: str, *, files: Sequence[str] = (), window: str = "2h", skip: str = "") -> Row:
+    def gate(self, diff_hash: str, *, files: Sequence[str] = (), window: str = "", skip: str = "") -> Row:
         """May this diff be committed? ``answer`` is fresh, stale, blocked, unknown or skipped; ``passes``.
 
         ``files`` are the diff's, so that documents alone pass; ``skip`` says why it is not to be judged.

@@ -75,6 +75,22 @@ def parse_window(text: str) -> timedelta | None:
     return timedelta(seconds=int(found[1]) * _UNIT[found[2]])
 
 
+def window_text(window: timedelta) -> str:
+    """The length as ``parse_window`` reads it: ``90s``, ``30m``, ``2h``, ``7d``."""
+    seconds = round(window.total_seconds())
+    for unit, length in reversed(_UNIT.items()):
+        if seconds % length == 0:
+            return f"{seconds // length}{unit}"
+    return f"{seconds}s"
+
+
+def window_words(window: timedelta) -> str:
+    """The length for people: ``2 hours``, ``30 minutes``."""
+    text = window_text(window)
+    count, name = int(text[:-1]), {"s": "second", "m": "minute", "h": "hour", "d": "day"}[text[-1]]
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
+
+
 def _from_int(number: int) -> int | None:
     # Seconds until the year 5138, milliseconds from 1973: no client means anything else by such numbers.
     if not 0 <= number <= MAX_US:

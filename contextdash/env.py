@@ -1,9 +1,12 @@
 """Strict readers for environment variables: a value that cannot be understood stops the start."""
 
 import os
+from datetime import timedelta
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
+
+from contextdash.clock import parse_window
 
 
 def env_text(name: str, default: str = "") -> str:
@@ -43,6 +46,17 @@ def env_days(name: str) -> int | None:
     if not 1 <= days <= 36_500:
         raise ImproperlyConfigured(f"{name} must be from 1 to 36500 days, or not set; it is {days}.")
     return days
+
+
+def env_window(name: str, default: str, *, most_days: int) -> timedelta:
+    """A length of time such as ``30m``, ``2h`` or ``7d``, at most so many days."""
+    text = os.environ.get(name, "").strip() or default
+    window = parse_window(text)
+    if window is None or not timedelta(0) < window <= timedelta(days=most_days):
+        raise ImproperlyConfigured(
+            f"{name} is a number with s, m, h or d, such as 2h, at most {most_days}d; it is {text!r}."
+        )
+    return window
 
 
 def env_choice(name: str, choices: tuple[str, ...]) -> str:

@@ -7,7 +7,17 @@ import dj_database_url
 from django.utils.csp import CSP
 
 from contextdash.address import data_dir
-from contextdash.env import env_bool, env_choice, env_days, env_int, env_list, env_text, secret_key
+from contextdash.env import (
+    env_bool,
+    env_choice,
+    env_days,
+    env_int,
+    env_list,
+    env_text,
+    env_window,
+    secret_key,
+)
+from contextdash.limits import WINDOW_DEFAULT, WINDOW_MAX_DAYS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = data_dir()
@@ -100,6 +110,8 @@ def _database() -> dict[str, Any]:
 REDACTION = env_bool("CONTEXTDASH_REDACTION", default=True)
 # Payloads of events older than so many days are erased; None keeps them.
 RETENTION_DAYS = env_days("RETENTION_DAYS")
+# How long a review of a diff is fresh, where nobody says otherwise.
+GATE_WINDOW = env_window("CONTEXTDASH_GATE_WINDOW", WINDOW_DEFAULT, most_days=WINDOW_MAX_DAYS)
 
 DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

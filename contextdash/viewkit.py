@@ -1,6 +1,6 @@
 """What views share: who acts, what they may, page or fragment."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import wraps
 from typing import Any, Concatenate
 
@@ -9,7 +9,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from contextdash.actor import Actor
-from contextdash.errors import Forbidden
+from contextdash.errors import Forbidden, NotFound, Refused
 from contextdash.models import User
 
 
@@ -34,6 +34,13 @@ def next_address(request: HttpRequest, *, otherwise: str) -> str:
     wanted = request.POST.get("next") or request.GET.get("next") or ""
     ours = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None)
     return wanted if ours else otherwise
+
+
+def refused_field(refused: Refused, fields: Container[str], *, otherwise: str | None = None) -> str | None:
+    """The field of a form that a refusal speaks of; ``otherwise`` is that of what could not be found."""
+    if refused.field in fields:
+        return refused.field
+    return otherwise if isinstance(refused, NotFound) else None
 
 
 def person_of(request: HttpRequest) -> User:

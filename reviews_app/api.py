@@ -24,7 +24,6 @@ from contextdash.apikit import (
     once_told_slowly,
 )
 from contextdash.errors import Invalid, NotFound
-from contextdash.limits import WINDOW_DEFAULT
 from contextdash.models.token import Scope
 from reviews_app.models import Review
 from reviews_app.queries import diffs, findings
@@ -90,7 +89,7 @@ class GateBody(Body):
     skip: str = Field(
         "", description="Why the diff is not to be judged, such as env-override.", max_length=200
     )
-    window: str = WINDOW_DEFAULT
+    window: str = Field("", description="Such as 30m, 2h or 7d; else what the server is set to, 2h.")
     session_id: str | None = None
     hook_name: str = Field(gate.HOOK_NAME, max_length=200)
 
@@ -122,6 +121,7 @@ def verdict_out(verdict: diffs.Verdict) -> dict[str, Any]:
         "passes": verdict.passes,
         "diff_hash": verdict.key,
         "reason": verdict.skip,
+        "window": clock.window_text(verdict.window),
         "critical": verdict.critical,
         "high": verdict.high,
         "reviewed_at": clock.iso(verdict.reviewed_at) if verdict.reviewed_at else None,
@@ -172,7 +172,7 @@ def index(request: HttpRequest, query: Query[ReviewFilters]) -> dict[str, Any]:
 
 
 @router.get("/fresh", response=dict[str, Any], summary="Was this diff reviewed within the window?")
-def fresh(request: HttpRequest, diff_hash: str, window: str = WINDOW_DEFAULT) -> dict[str, Any]:
+def fresh(request: HttpRequest, diff_hash: str, window: str = "") -> dict[str, Any]:
     """Any finding with the hash counts, of any session and severity. The gate is the stricter question."""
     allow(request, Scope.READ)
     found = diffs.fresh_review(diff_hash, window=gate.window_of(window))

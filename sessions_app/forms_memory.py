@@ -1,14 +1,59 @@
-"""Forms with which people write decisions and mistakes down. The services check and store."""
+"""Forms with which people write into the team's memory. The services check and store."""
 
 from django import forms
 
-from contextdash.limits import NAME_CHARS, PATH_CHARS
+from contextdash.limits import NAME_CHARS, PATH_CHARS, TITLE_CHARS
 from sessions_app.models import Project
-from sessions_app.vocabulary import MistakeCategory
+from sessions_app.vocabulary import MessageRole, MistakeCategory, PlanStatus
 
 
 def _short(rows: int) -> forms.Textarea:
     return forms.Textarea(attrs={"rows": rows, "dir": "auto"})
+
+
+def session_field() -> forms.CharField:
+    """A session by its id or the beginning of it; the newest are offered."""
+    return forms.CharField(
+        max_length=NAME_CHARS,
+        help_text="Its id or the beginning of it, or latest.",
+        widget=forms.TextInput(attrs={"list": "sessions", "autocomplete": "off"}),
+    )
+
+
+class MessageForm(forms.Form):
+    session = session_field()
+    role = forms.ChoiceField(
+        choices=[(value, value) for value in MessageRole.values], initial=MessageRole.HANDOFF
+    )
+    target = forms.CharField(
+        label="For whom",
+        max_length=NAME_CHARS,
+        required=False,
+        help_text="An agent or a person; a hand-off waits in their inbox.",
+        widget=forms.TextInput(attrs={"list": "agents", "autocomplete": "off", "dir": "auto"}),
+    )
+    content = forms.CharField(label="Message", widget=_short(8), help_text="In Markdown.")
+
+
+class PlanForm(forms.Form):
+    path = forms.CharField(
+        max_length=PATH_CHARS,
+        help_text="The plan's file or name, such as docs/refunds.plan.md; a known one gets a new version.",
+    )
+    title = forms.CharField(max_length=TITLE_CHARS, required=False, help_text="Else its first heading.")
+    body_md = forms.CharField(
+        label="Plan", strip=False, widget=_short(20), help_text="In Markdown; tasks as - [ ] are counted."
+    )
+    status = forms.ChoiceField(
+        choices=[(value, value.replace("_", " ")) for value in PlanStatus.values],
+        initial=PlanStatus.PROPOSED,
+    )
+    session = session_field()
+    project = forms.ModelChoiceField(
+        Project.objects.all(), required=False, to_field_name="slug", empty_label="the session's"
+    )
+    seen = forms.IntegerField(required=False, min_value=0, max_value=2**31, widget=forms.HiddenInput)
+    """The newest version when the form was drawn."""
 
 
 class DecisionForm(forms.Form):

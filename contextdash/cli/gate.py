@@ -32,7 +32,11 @@ _SHORT = 12
 def add_commands(commands: Commands) -> None:
     made = command(commands, "gate", gate, "Exit 0 when this diff has a fresh review and nothing bad open.")
     made.add_argument("--staged", action="store_true", help="what is staged; else all that differs from HEAD")
-    made.add_argument("--window", default="2h", help="how long a review is fresh: 30m, 2h (default), 7d")
+    made.add_argument(
+        "--window",
+        default="",
+        help="how long a review is fresh: 30m, 2h, 7d; else what the server is set to (2h)",
+    )
     made.add_argument("--strict", action="store_true", help="exit 1 when the server is away")
     made.add_argument("--install", action="store_true", help="make it this repository's pre-commit hook")
     made.add_argument("--session", metavar="ID", help="whose commit it is; without it the environment's")
@@ -59,7 +63,7 @@ def gate(args: argparse.Namespace) -> int:
             return _say(error.detail, 1)
         asked = "closed (--strict)" if args.strict else "open"
         return _say(f"{asked}, since it could not be asked: {error.detail}", 1 if args.strict else 0)
-    return _say(_words(answer, client, args.window), 0 if answer["passes"] else 1)
+    return _say(_words(answer, client), 0 if answer["passes"] else 1)
 
 
 class GitError(Exception):
@@ -96,7 +100,7 @@ def _git(*words: str) -> bytes:
     return done.stdout
 
 
-def _words(answer: "Row", client: "Client", window: str) -> str:
+def _words(answer: "Row", client: "Client") -> str:
     """The answer in one line."""
     key = answer["diff_hash"]
     short = key[:_SHORT]
@@ -114,8 +118,8 @@ def _words(answer: "Row", client: "Client", window: str) -> str:
             )
         case "stale":
             return (
-                f"stale, {short} was last reviewed {answer['reviewed_at'][:16]}Z, more than {window} ago. "
-                f"Review it again with --diff-hash {key} (or {SKIP_VARIABLE}=1)"
+                f"stale, {short} was last reviewed {answer['reviewed_at'][:16]}Z, "
+                f"more than {answer['window']} ago. Review it again with --diff-hash {key} (or {SKIP_VARIABLE}=1)"
             )
     return f"nobody reviewed this diff. Log a review with --diff-hash {key} (or {SKIP_VARIABLE}=1)"
 
@@ -141,7 +145,8 @@ def install(args: argparse.Namespace) -> int:
         path = Path(os.fsdecode(_git("rev-parse", "--git-path", "hooks").rstrip(b"\n"))) / "pre-commit"
     except GitError as error:
         return _say(str(error), 1)
-    call = f"gate --staged --window {shlex.quote(args.window)}" + (" --strict" if args.strict else "")
+    window = f" --window {shlex.quote(args.window)}" if args.window else ""
+    call = f"gate --staged{window}" + (" --strict" if args.strict else "")
     if path.exists() and MARK not in path.read_text(encoding="utf-8", errors="replace"):
         return _say(f"{path} is another hook and was left alone. Add this line to it: contextdash {call}", 1)
     path.parent.mkdir(parents=True, exist_ok=True)

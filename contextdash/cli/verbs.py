@@ -76,7 +76,7 @@ def _add_review_verbs(commands: Commands) -> None:
     made.add_argument("--diff-hash", metavar="SHA256")
     made = verb(commands, "fresh", fresh, "Exit 0 when this diff was reviewed lately, else 1.")
     made.add_argument("diff_hash", metavar="SHA256")
-    made.add_argument("--window", default="2h", help="how lately: 90s, 30m, 2h (default), 7d")
+    made.add_argument("--window", help="how lately: 90s, 30m, 2h, 7d; else what the server is set to (2h)")
 
 
 def ensure(args: argparse.Namespace) -> None:
@@ -160,7 +160,7 @@ def review(args: argparse.Namespace) -> None:
 def fresh(args: argparse.Namespace) -> int:
     found = client_of(args).fresh(args.diff_hash, window=args.window)
     if found is None:
-        print(f"Not reviewed within {args.window}.")
+        print(f"Not reviewed within {args.window}." if args.window else "Not reviewed lately.")
         return 1
     _print(args, found, f"Reviewed {found['ts']} by {found['reviewer_agent']}.")
     return 0

@@ -4,13 +4,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import cast
+
+from django.conf import settings
 
 from contextdash import clock
 from contextdash.actor import Actor
 from contextdash.diffhash import diff_hash, documents_only, files_of
 from contextdash.errors import Invalid
 from contextdash.ids import EMPTY_DIFF, diff_key
-from contextdash.limits import WINDOW_DEFAULT, WINDOW_MAX_DAYS
+from contextdash.limits import WINDOW_MAX_DAYS
 from contextdash.writer import write
 from reviews_app.queries.diffs import Answer, Verdict, judge, key_of_prefix
 from sessions_app.services.hook_events import log_hook_event
@@ -74,12 +77,14 @@ def asked_by_hash(text: str, *, files: Sequence[str] = (), skip: str = "") -> As
 
 
 def window_of(text: str | None) -> timedelta:
-    """How long a review counts as fresh.
+    """How long a review counts as fresh; without a text it is the setting's.
 
     Raises:
         Invalid: it is not a length of time, or longer than WINDOW_MAX_DAYS.
     """
-    window = clock.parse_window(text or WINDOW_DEFAULT)
+    if not text:
+        return cast("timedelta", settings.GATE_WINDOW)
+    window = clock.parse_window(text)
     if window is None or not timedelta(0) < window <= timedelta(days=WINDOW_MAX_DAYS):
         raise Invalid(
             f"window is a number with s, m, h or d, such as 2h, at most {WINDOW_MAX_DAYS}d.", field="window"

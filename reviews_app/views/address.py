@@ -2,18 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from urllib.parse import urlencode
 
 from django.http import QueryDict
 from django.urls import reverse
 
+from contextdash.errors import Invalid
 from contextdash.ids import diff_key
 from contextdash.viewkit import whole_number
 from reviews_app.queries.diffs import key_of_prefix
 from reviews_app.queries.findings import FILTER_NAMES, Filters, Order, State, rank_of_name
+from reviews_app.services.gate import window_of
 
 _NARROWING = ("severity", "file", "diff", "reviewer", "session")
-_KEPT = ("state", "order", "project", *_NARROWING)
+_KEPT = ("state", "order", "project", "window", *_NARROWING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,8 @@ class Address:
     chosen: int | None
     gate: str
     skip: str
+    window: timedelta
+    """How long a review counts as fresh; that of the settings where the address names none."""
     given: Mapping[str, str]
 
     def url(self, **changes: str | None) -> str:
@@ -62,6 +67,10 @@ def read_address(query: QueryDict) -> Address:
     given["state"] = "" if state == State.OPEN else state.value
     given["order"] = "" if order == Order.SEVERITY else order.value
     given["severity"] = "" if severity is None else FILTER_NAMES[severity]
+    try:
+        window = window_of(given["window"])
+    except Invalid:
+        window, given["window"] = window_of(None), ""
     return Address(
         filters=Filters(
             state=state,
@@ -77,6 +86,7 @@ def read_address(query: QueryDict) -> Address:
         chosen=whole_number(query.get("finding", "")),
         gate=query.get("gate", "")[:200],
         skip=query.get("skip", "")[:40],
+        window=window,
         given=given,
     )
 

@@ -8,6 +8,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
 
+from contextdash import clock
 from contextdash.errors import Invalid, NotFound
 from contextdash.limits import BODY_BYTES
 from contextdash.viewkit import actor_of, changes, next_address, whole_number
@@ -60,12 +61,14 @@ def ask(request: HttpRequest) -> HttpResponse:
     query = request.GET.copy()
     query.pop("skip", None)
     try:
-        verdict = ask_gate(asked=_asked(request), window=window_of(None), actor=actor_of(request))
+        window = window_of(request.POST.get("window"))
+        verdict = ask_gate(asked=_asked(request), window=window, actor=actor_of(request))
     except Invalid:
         # The page says what is wrong with it, beside the box that still holds it.
         query["gate"] = request.POST.get("diff_hash", "")[:200]
     else:
         query["gate"] = verdict.key
+        query["window"] = clock.window_text(window)
         if verdict.answer == Answer.SKIPPED:
             query["skip"] = verdict.skip
     return redirect(f"{reverse('reviews')}?{query.urlencode()}")

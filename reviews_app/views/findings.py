@@ -1,10 +1,11 @@
 """The pages of findings: the list with one beside it, and one alone."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 
-from contextdash import live
+from contextdash import clock, live
 from contextdash.errors import Invalid
 from reviews_app.queries import diffs, tallies
 from reviews_app.queries.diffs import Answer
@@ -15,6 +16,7 @@ from reviews_app.views.address import Address, read_address
 
 EXAMPLE = 'contextdash review src/app.py:84 High "The lock is missing."'
 
+_WINDOWS = (timedelta(minutes=30), timedelta(hours=2), timedelta(hours=6), timedelta(days=1))
 _SKIPS = (DOCUMENTS, EMPTY, OVERRIDE)
 _ORDERS = ((Order.SEVERITY, "By severity"), (Order.FILE, "By file"), (Order.DIFF, "By diff"))
 _STATES = (
@@ -41,7 +43,7 @@ def index(request: HttpRequest) -> HttpResponse:
         address.order,
         after=address.after,
         chosen=address.chosen,
-        window=window_of(None),
+        window=address.window,
     )
     context = {
         "nav": "reviews",
@@ -56,6 +58,8 @@ def index(request: HttpRequest) -> HttpResponse:
         "here": address.url(after=address.after),
         "first_url": address.url(),
         "next_url": address.url(after=page.next) if page.next else "",
+        "windows": _windows(address.window),
+        "window_words": clock.window_words(address.window),
         **_choices(address, page),
         **_gate(address),
     }
@@ -69,7 +73,13 @@ def one(request: HttpRequest, review_id: int) -> HttpResponse:
     found = detail(review_id, window=window_of(None)) if review_id < 2**63 else None
     if found is None:
         raise Http404(f"There is no finding R-{review_id}.")
-    context = {"nav": "reviews", "detail": found, "here": request.path, "alone": True}
+    context = {
+        "nav": "reviews",
+        "detail": found,
+        "here": request.path,
+        "alone": True,
+        "window_words": clock.window_words(window_of(None)),
+    }
     return live.respond(request, "reviews/one.html", context, version=version, fragment="live")
 
 
@@ -102,21 +112,26 @@ def _choices(address: Address, page: FindingsPage) -> dict[str, Any]:
         "where": given["file"] or given["diff"] or given["session"],
         "kept": [
             (name, given[name])
-            for name in ("state", "order", "project", "severity", "reviewer")
+            for name in ("state", "order", "project", "severity", "reviewer", "window")
             if given[name]
         ],
     }
+
+
+def _windows(chosen: timedelta) -> list[tuple[str, str, bool]]:
+    """Lengths that the gate may be asked with: value, words, whether it is the one."""
+    lengths = sorted({*_WINDOWS, chosen, window_of(None)})
+    return [(clock.window_text(one), clock.window_words(one), one == chosen) for one in lengths]
 
 
 def _gate(address: Address) -> dict[str, Any]:
     """What the gate says now about the hash of the address; the question itself was recorded when posted."""
     if not address.gate:
         return {}
-    window = window_of(None)
     try:
         asked = asked_by_hash(address.gate, skip=address.skip if address.skip in _SKIPS else "")
     except Invalid as error:
         return {"gate_error": error.detail}
-    verdict = diffs.judge(asked.key, window=window, skip=asked.skip)
+    verdict = diffs.judge(asked.key, window=address.window, skip=asked.skip)
     blocked = verdict.answer == Answer.BLOCKED
     return {"verdict": verdict, "blocked_url": address.url(diff=asked.key, state=None) if blocked else ""}

@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 
 from contextdash.actor import Actor
 from contextdash.cleaning import clean, one_line
-from contextdash.errors import Invalid
+from contextdash.errors import Invalid, Stale
 from contextdash.fields import text, word
 from contextdash.ids import digest16
 from contextdash.limits import PATH_CHARS, TITLE_CHARS
@@ -39,6 +39,7 @@ def snapshot_plan(
     status: str | None = None,
     actor: Actor,
     project: Project | None = None,
+    newest_seen: int | None = None,
     at: datetime | None = None,
 ) -> Plan:
     """The plan's newest version: a new row when the body differs from it, else the one that is there.
@@ -49,6 +50,7 @@ def snapshot_plan(
     Raises:
         Invalid: the path or body is empty, or longer than its limit.
         Conflict: the session was deleted.
+        Stale: the writer began with version ``newest_seen`` (0 for none), and it is not the newest any more.
     """
     body = text(body, "body_md")
     path = word(path, "path", chars=PATH_CHARS)
@@ -70,12 +72,24 @@ def snapshot_plan(
         created_by=word(created_by, "created_by"),
         ts=moment(at),
     )
+    if newest_seen is not None:
+        _check_newest(told.plan_key, newest_seen)
     kept = _kept(told)
     if kept is told:
         touch(owner, plan_count=1)
     elif status and status not in (kept.status, PlanStatus.PROPOSED):
         return change_plan(plan=kept, values={"status": status}, actor=actor)
     return kept
+
+
+def _check_newest(plan_key: bytes, seen: int) -> None:
+    newest = Plan.objects.filter(plan_key=plan_key, newest=True).values_list("number", flat=True).first() or 0
+    if newest != seen:
+        raise Stale(
+            f"Version {newest} was written in the meantime. Compare with it, then write yours anew.",
+            field="body_md",
+            current=newest,
+        )
 
 
 def _kept(told: Plan) -> Plan:

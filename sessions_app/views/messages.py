@@ -8,11 +8,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from contextdash import live
-from contextdash.viewkit import actor_of, changes, next_address
+from contextdash.errors import Refused
+from contextdash.viewkit import actor_of, changes, next_address, refused_field
+from sessions_app.forms_memory import MessageForm
 from sessions_app.models import AgentMessage
 from sessions_app.queries import handoffs
 from sessions_app.queries.messages import message
-from sessions_app.services.messages import acknowledge
+from sessions_app.queries.offered import offered_agents, offered_sessions
+from sessions_app.queries.session import find_session
+from sessions_app.services.messages import change_message, write_message
 from sessions_app.views.listing import address, by_day, paging, reading
 
 PAGE_ROWS = 50
@@ -64,8 +68,44 @@ def message_page(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "messages/page.html", context)
 
 
+@require_GET
+def message_new(request: HttpRequest) -> HttpResponse:
+    names = ("session", "role", "target")
+    initial = {name: request.GET[name] for name in names if request.GET.get(name)}
+    return _new(request, MessageForm(initial=initial))
+
+
+@changes
+def message_write(request: HttpRequest) -> HttpResponse:
+    """In the person's own name, into a session that is there."""
+    form = MessageForm(request.POST)
+    if form.is_valid():
+        told, actor = form.cleaned_data, actor_of(request)
+        try:
+            row = write_message(
+                session_id=find_session(told["session"]).id,
+                agent_name=actor.name,
+                role=told["role"],
+                target=told["target"] or None,
+                content=told["content"],
+                actor=actor,
+            )
+        except Refused as refused:
+            form.add_error(refused_field(refused, form.fields, otherwise="session"), refused.detail)
+        else:
+            return redirect("message", row.pk)
+    return _new(request, form, status=422)
+
+
+def _new(request: HttpRequest, form: MessageForm, status: int = 200) -> HttpResponse:
+    lists = {"sessions": offered_sessions(), "agents": [(name, "") for name in offered_agents()]}
+    return render(request, "messages/new.html", {"nav": "today", "form": form, "lists": lists}, status=status)
+
+
 @changes
 def message_acknowledge(request: HttpRequest, pk: int) -> HttpResponse:
-    row = acknowledge(message=message(pk), actor=actor_of(request))
+    """``undo=1``: nobody has taken note of it after all."""
+    wanted = request.POST.get("undo") != "1"
+    row = change_message(message=message(pk), values={"acknowledged": wanted}, actor=actor_of(request))
     panel = reverse("session_panel", args=[row.session_id, "messages"])
     return redirect(next_address(request, otherwise=panel))

@@ -1,16 +1,21 @@
 """Plans: one entry a path, a rendered version, and what changed between two."""
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from contextdash import live
+from contextdash.errors import Refused
 from contextdash.queries.history import history_of
-from contextdash.viewkit import actor_of, changes
+from contextdash.viewkit import actor_of, changes, refused_field, whole_number
+from sessions_app.forms_memory import PlanForm
 from sessions_app.models import Plan
 from sessions_app.queries import plans as queries
+from sessions_app.queries.offered import offered_sessions
+from sessions_app.queries.session import find_session
 from sessions_app.queries.text_diff import Diff, compare
-from sessions_app.services.plans import change_plan
+from sessions_app.services.plans import change_plan, snapshot_plan
 from sessions_app.views.listing import address, by_day, choices, cleared, given_reason, paging, reading
 from sessions_app.vocabulary import PlanStatus
 
@@ -73,6 +78,67 @@ def plan_page(request: HttpRequest, pk: int) -> HttpResponse:
         "live_url": address(query),
     }
     return live.respond(request, "plans/page.html", context, version=version, fragment="live")
+
+
+@require_GET
+def plan_new(request: HttpRequest) -> HttpResponse:
+    """``of``: the plan that gets a new version."""
+    of = whole_number(request.GET.get("of", ""))
+    if of is None:
+        names = ("path", "session", "project")
+        initial = {name: request.GET[name] for name in names if request.GET.get(name)}
+        return _new(request, PlanForm(initial=initial))
+    plan = queries.plan_of(of)
+    newest = queries.versions_of(plan)[0]
+    initial = {
+        "path": plan.path,
+        "title": plan.title,
+        "body_md": plan.body_md,
+        "status": newest.status,
+        "session": plan.session_id,
+        "project": plan.project.slug if plan.project else "",
+        "seen": newest.number,
+    }
+    return _new(request, PlanForm(initial=initial), plan)
+
+
+@changes
+def plan_write(request: HttpRequest) -> HttpResponse:
+    """A plan in the person's own name; of a known path a new version, when its text is another."""
+    form = PlanForm(request.POST)
+    if form.is_valid():
+        told, actor = form.cleaned_data, actor_of(request)
+        try:
+            plan = snapshot_plan(
+                session=find_session(told["session"]),
+                title=told["title"] or None,
+                path=told["path"],
+                # Browsers send CRLF for every line end, which would make another text of it.
+                body=told["body_md"].replace("\r\n", "\n"),
+                created_by=actor.name,
+                status=told["status"],
+                project=told["project"],
+                newest_seen=told["seen"],
+                actor=actor,
+            )
+        except Refused as refused:
+            form.add_error(refused_field(refused, form.fields, otherwise="session"), refused.detail)
+        else:
+            return redirect("plan", plan.pk)
+    return _new(request, form, status=422)
+
+
+def _new(request: HttpRequest, form: PlanForm, plan: Plan | None = None, status: int = 200) -> HttpResponse:
+    context = {
+        "nav": "plans",
+        "form": form,
+        "plan": plan,
+        "following": (form.initial.get("seen") or 0) + 1,
+        "lists": {"sessions": offered_sessions()},
+        "action": reverse("plan_write"),
+        "back": reverse("plan", args=[plan.pk]) if plan else reverse("plans"),
+    }
+    return render(request, "plans/new.html", context, status=status)
 
 
 @changes

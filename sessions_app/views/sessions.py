@@ -111,6 +111,25 @@ def label(request: HttpRequest, session_id: str) -> HttpResponse:
 
 
 @changes
+def rename(request: HttpRequest, session_id: str) -> HttpResponse:
+    """``version`` is what the form was drawn with."""
+    change_session(
+        session=find_session(session_id),
+        values={"title": request.POST.get("title", "")},
+        actor=actor_of(request),
+        expected_version=whole_number(request.POST.get("version", "")),
+    )
+    return redirect("session", session_id)
+
+
+@changes
+def close(request: HttpRequest, session_id: str) -> HttpResponse:
+    reason = request.POST.get("reason", "")
+    ending.close_session(session=find_session(session_id), actor=actor_of(request), reason=reason)
+    return redirect("session", session_id)
+
+
+@changes
 def delete(request: HttpRequest, session_id: str) -> HttpResponse:
     session = ending.delete_session(
         session=find_session(session_id), actor=actor_of(request), reason=request.POST.get("reason", "")
