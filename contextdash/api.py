@@ -25,14 +25,18 @@ from contextdash.ingest_api import router as ingest
 from contextdash.standup_api import router as standup
 from reviews_app.api import router as reviews
 from reviews_app.api_links import router as finding_links
+from sessions_app.api.aggregates import router as aggregates
+from sessions_app.api.attachments import router as attachments
 from sessions_app.api.capabilities import router as capabilities
 from sessions_app.api.continuations import router as continuations
 from sessions_app.api.decisions import router as decisions
 from sessions_app.api.epochs import router as epochs
+from sessions_app.api.forks import router as forks
 from sessions_app.api.hook_events import router as hook_events
 from sessions_app.api.ledger import router as ledger
 from sessions_app.api.ledger_events import router as ledger_events
 from sessions_app.api.ledger_runs import router as ledger_runs
+from sessions_app.api.logs import router as logs
 from sessions_app.api.messages import router as messages
 from sessions_app.api.mistakes import router as mistakes
 from sessions_app.api.operations import router as tool_operations
@@ -81,6 +85,10 @@ api = Api(
 
 api.add_router("", places)
 api.add_router("", ledger)
+api.add_router("", forks)
+api.add_router("", logs)
+api.add_router("attachments", attachments)
+api.add_router("aggregates", aggregates)
 api.add_router("", ledger_runs)
 api.add_router("", ledger_events)
 api.add_router("", tool_operations)

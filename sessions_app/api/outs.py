@@ -120,6 +120,7 @@ class ProjectOut(Schema):
     root: str
     remote: str
     created_at: str
+    archived_at: str | None
     version: int
 
 
@@ -134,7 +135,17 @@ class WorkspaceOut(Schema):
     root: str
     project: str | None
     remote: str
+    kind: str
+    state: str
+    label: str
+    repo: str
+    parent_id: int | None
+    mechanism: str
+    forked_at: str | None
+    focused_at: str | None
+    in_focus: bool
     created_at: str
+    discarded_at: str | None
     version: int
 
 
@@ -268,6 +279,7 @@ def project_out(row: Project) -> dict[str, Any]:
         "root": row.root,
         "remote": row.remote,
         "created_at": clock.iso(row.created_at),
+        "archived_at": _time(row.archived_at),
         "version": row.version,
     }
 
@@ -279,7 +291,17 @@ def workspace_out(row: Workspace) -> dict[str, Any]:
         "root": row.root,
         "project": row.project.slug if row.project else None,
         "remote": row.remote,
+        "kind": row.kind,
+        "state": row.state,
+        "label": row.label,
+        "repo": row.repo,
+        "parent_id": row.parent_id,
+        "mechanism": row.mechanism,
+        "forked_at": _us(row.forked_us),
+        "focused_at": _us(row.focused_us),
+        "in_focus": bool(row.focus.all()),
         "created_at": clock.iso(row.created_at),
+        "discarded_at": _time(row.discarded_at),
         "version": row.version,
     }
 
@@ -296,3 +318,7 @@ def purge_out(row: Purge) -> dict[str, Any]:
 
 def _time(moment: datetime | None) -> str | None:
     return None if moment is None else clock.iso(moment)
+
+
+def _us(us: int | None) -> str | None:
+    return None if us is None else clock.iso(clock.from_us(us))

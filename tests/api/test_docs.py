@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from backlog_app.models import Criterion, StoryLink
 from contextdash import limits
 from contextdash.api import api
-from sessions_app.models import Event, Run, ToolOperation, Turn
+from sessions_app.models import Event, Iteration, Run, ToolOperation, Turn
 from tests import factories
 from tests.claims.documented import runs_of_the_examples
 from tests.conftest import Api
@@ -68,6 +69,7 @@ def filled(example: str, token: str, other: int, made: dict[str, Any]) -> str:
         "TURN": first(Turn.objects.filter(session__id="s-1"), "key"),
         "OPENED": first(Turn.objects.filter(session__id="s-3"), "key"),
         "RUN": first(Run.objects.filter(session__id="s-3"), "key"),
+        "CALL": first(Iteration.objects.filter(session__id="s-3"), "key"),
         "OPERATION": first(ToolOperation.objects.filter(run__session__id="s-3"), "key"),
         "CRITERION": first(Criterion.objects.filter(story_id=made.get("backlog")), "id"),
         "DECISION": made.get("decisions"),
@@ -89,6 +91,7 @@ def run(command: str) -> Any:
     """What this curl command would get."""
     words = iter(shlex.split(command)[1:])
     method, url, headers, data = "GET", "", {}, ""
+    form: dict[str, Any] = {}
     for word in words:
         match word:
             case "-X":
@@ -98,13 +101,28 @@ def run(command: str) -> Any:
                 headers[name] = value
             case "-d" | "--data-binary":
                 data = next(words)
+            case "-F":
+                name, _, value = next(words).partition("=")
+                form[name] = SimpleUploadedFile(value[1:], b"%PDF-1.7") if value.startswith("@") else value
             case _:
                 url = word
+    if form:
+        return Client().post(url, form, headers=headers)
     return Client().generic(method, url, data, content_type=headers.pop("Content-Type", ""), headers=headers)
 
 
 @pytest.mark.parametrize(
-    "name", ["BODY_BYTES", "DECOMPRESSED_BYTES", "JSON_DEPTH", "TEXT_BYTES", "PAGE_ROWS", "NDJSON_LINES"]
+    "name",
+    [
+        "BODY_BYTES",
+        "DECOMPRESSED_BYTES",
+        "JSON_DEPTH",
+        "TEXT_BYTES",
+        "ATTACHMENT_BYTES",
+        "FORK_CALLS",
+        "PAGE_ROWS",
+        "NDJSON_LINES",
+    ],
 )
 def test_the_limits_are_those_of_the_code(name):
     row = next(line for line in DOCS.splitlines() if line.startswith("|") and f"`{name}`" in line)
