@@ -8,7 +8,15 @@ from django.http import HttpRequest
 
 from contextdash.adminkit import ReadOnly, head, moment
 from contextdash.viewkit import actor_of
-from sessions_app.models import CodeCount, ImportSource, Iteration, PriceOverride, UsageBucket
+from sessions_app.models import (
+    CodeCount,
+    Counterpart,
+    ImportSource,
+    Iteration,
+    PriceOverride,
+    Upload,
+    UsageBucket,
+)
 from sessions_app.services import prices
 
 
@@ -48,6 +56,20 @@ class ImportSourceAdmin(ReadOnly):
     search_fields = ("=session_id", "path")
     heads = ("path",)
     exclude = ("path_digest", "head")
+
+
+@admin.register(Upload)
+class UploadAdmin(ReadOnly):
+    list_display = ("id", "name", "state", "size", "read_bytes", "created_at", "finished_at")
+    search_fields = ("=state", "name")
+
+
+@admin.register(Counterpart)
+class CounterpartAdmin(ReadOnly):
+    list_display = ("key", "session_id", "noun", "row_id", moment("at_us"), "told", "began", "ended")
+    search_fields = ("=session__id", "=row_id")
+    ordering = ("-key",)
+    exclude = ("about",)
 
 
 class PriceForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stub only

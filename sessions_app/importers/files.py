@@ -59,6 +59,7 @@ def import_file(
         goes_on = now == before if whole else now.size >= source.offset and _same_head(file, source)
         if source.pk and not goes_on:
             _begin_anew(source)
+            intake.anew = True
         source.inode, source.size, source.modified_ns = now
         source.head_size = min(now.size, HEAD_BYTES)
         source.head = head_of(file, source.head_size)

@@ -75,6 +75,8 @@ class Intake:
         self._pause_at = pause_at
         self._skipped: list[Quarantined] = []
         self._rows = PART_ROWS
+        self.anew = False
+        """Set it where what was read before is read again."""
 
     @property
     def full(self) -> bool:
@@ -112,8 +114,8 @@ class Intake:
         """
         source = self.source
         source.session_id = session_id[:128]
-        part = Part(self.gatherer.take(), source, session_id, title, self._skipped)
-        self._skipped = []
+        part = Part(self.gatherer.take(), source, session_id, title, self._skipped, self.anew)
+        self._skipped, self.anew = [], False
         began = monotonic()
         self.result.events += _in_turn(part)
         took = monotonic() - began

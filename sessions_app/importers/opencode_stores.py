@@ -233,6 +233,7 @@ def _parts(session: Path, message: Path) -> list[Path]:
 def _read_tree(path: Path, reader: Reader, intake: Intake) -> None:
     source = intake.source
     source.lines = source.records = source.skipped = 0
+    intake.anew = source.pk is not None
     source.error = ""
     info = _read_file(path, intake, "session")
     if info is None:

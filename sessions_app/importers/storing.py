@@ -21,6 +21,8 @@ class Part:
     session_id: str = ""
     title: str = ""
     skipped: list[Quarantined] = field(default_factory=list)
+    anew: bool = False
+    """The file is read from its beginning again: what was skipped before is skipped now."""
 
 
 def store_parts(parts: Sequence[Part]) -> Sequence[int]:
@@ -40,9 +42,13 @@ def _store(part: Part) -> int:
     store_iterations(part.gathered.iterations, observations)
     if part.session_id:
         _tell_session(part)
-    Quarantined.objects.bulk_create(part.skipped)
     part.source.imported_at = clock.now()
     part.source.save()
+    if part.anew:
+        Quarantined.objects.filter(import_source=part.source).delete()
+    for row in part.skipped:
+        row.import_source = part.source
+    Quarantined.objects.bulk_create(part.skipped)
     return accepted
 
 

@@ -16,6 +16,7 @@ from contextdash.ids import digest16
 from sessions_app.ingest import places, rows
 from sessions_app.ingest.files import FileSeen
 from sessions_app.ingest.observation import Observation
+from sessions_app.ingest.pairing import Pairings
 from sessions_app.ingest.rows import (
     CallRow,
     EventRow,
@@ -25,7 +26,7 @@ from sessions_app.ingest.rows import (
     TouchedRow,
     TurnRow,
 )
-from sessions_app.models import Session, SessionState, Tombstone, TouchedFile
+from sessions_app.models import Counterpart, Session, SessionState, Tombstone, TouchedFile
 from sessions_app.vocabulary import Activity, EventKind, RunStatus, SessionStatus, Source
 
 UNNAMED = "subagent"
@@ -75,10 +76,13 @@ class State:
         ended = {row.key for seen, row in touched if seen.kind == EventKind.SESSION_END and row.child_count}
         self._add_sessions(self.rows.live_children(ended))
         self._load_open(touched, ended)
-        found = self.rows.turns_by_id({(row.key, seen.turn_id) for seen, row in touched if seen.turn_id})
+        self.pairings = Pairings(batch, self.sessions)
+        named = {(row.key, seen.turn_id) for seen, row in touched if seen.turn_id}
+        found = self.rows.turns_by_id(named | set(self.pairings.ids(Counterpart.TURN)))
         self._add_turns(turn for turn, _ in found)
         self._add_runs(run for _, run in found)
         called = {(row.key, seen.call_id) for seen, row in touched if seen.call_id}
+        called |= set(self.pairings.ids(Counterpart.CALL))
         # Telemetry may have put a subagent's call into the main session.
         called |= {
             (root.key, seen.call_id)
@@ -198,6 +202,28 @@ class State:
     def add_call(self, call: CallRow) -> None:
         self._add_calls([call])
         self._new_calls.append(call)
+
+    def rename_turn(self, session: SessionRow, before: str, turn_id: str) -> None:
+        turn = self.turns.pop((session.key, before), None)
+        if turn is not None:
+            turn.turn_id = turn_id
+            self.turns[session.key, turn_id] = turn
+            self.changed(turn)
+
+    def rename_call(self, session: SessionRow, before: str, call_id: str) -> None:
+        call = self.calls.pop((session.key, before), None)
+        if call is not None:
+            self._calls_by_id[before].remove(call)
+            self.touched = [
+                one._replace(call_id=call_id)
+                if (one.session_id, one.call_id) == (session.key, before)
+                else one
+                for one in self.touched
+            ]
+            call.call_id = call_id
+            self.calls[session.key, call_id] = call
+            self._calls_by_id[call_id].append(call)
+            self.changed(call)
 
     def move_call(self, call: CallRow, session: SessionRow) -> None:
         """The call turns out to be of another session of the family; its run is the caller's to say."""
@@ -334,6 +360,7 @@ class State:
         return run
 
     def write_back(self) -> None:
+        self.pairings.write_back()
         changed = list(self._changed.values())
         self.rows.insert(rows.EVENTS, self.events)
         self.rows.insert(rows.SESSION_EVENTS, self.session_events)

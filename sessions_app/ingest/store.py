@@ -142,6 +142,7 @@ def _name(state: State, child: SessionRow, name: str) -> None:
 
 
 def _project(state: State, root: SessionRow, session: SessionRow, seen: Observation) -> None:
+    state.pairings.resolve(state, session, seen)
     live = seen.source not in HISTORY
     if live:
         activity.reopen(session, seen)
