@@ -85,6 +85,15 @@ class Prepared:
         return rows[0] if rows else None
 
 
+def newest_id(model: type[models.Model]) -> int:
+    """Of the row of a table that was written last; 0 where there is none."""
+    newest = _NEWEST.one(model)
+    return newest[0] if newest else 0
+
+
+_NEWEST = Prepared(lambda model: model._default_manager.order_by("-id").values_list("id")[:1])
+
+
 def _compiled(query: QuerySet[Any, Any], connection: BaseDatabaseWrapper) -> _Statement:
     compiler = query.query.get_compiler(connection=connection)
     sql, params = compiler.as_sql()

@@ -14,6 +14,7 @@ from django.db.models import Count, Max, QuerySet
 from contextdash import background
 from contextdash.models import Token, User
 from contextdash.pages.snippets import NAMES
+from contextdash.prepared import Prepared, totals
 from sessions_app.models import Quarantined, SpoolReport
 from sessions_app.queries import hooks
 
@@ -107,8 +108,11 @@ def sizes() -> Sizes | None:
 
 def health_version() -> str:
     """Changes with every delivery and refusal, and with what the spools tell."""
-    told = SpoolReport.objects.aggregate(newest=Max("at_us"))["newest"]
-    return f"{hooks.hooks_version()}-{told or 0}"
+    told = _NEWEST_REPORT.one()
+    return f"{hooks.hooks_version()}-{told[0] or 0 if told else 0}"
+
+
+_NEWEST_REPORT = Prepared(lambda: totals(SpoolReport.objects.all(), newest=Max("at_us")))
 
 
 def version() -> str:

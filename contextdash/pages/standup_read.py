@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from django.urls import reverse
@@ -24,7 +25,11 @@ STORIES = 300
 MISTAKES = 200
 WAITING_SESSIONS = 50
 LINE_CHARS = 160
+REMEMBERED = 2048
 NOW_WITHIN = timedelta(minutes=1)
+
+_OF_STORY = ("assigned_agent", "labels", "session_id", "changed_at", "done_at")
+"""What is told of a story, and what ``held`` looks at."""
 
 IN_HAND = (StoryStatus.IN_PROGRESS, StoryStatus.REVIEW, StoryStatus.BLOCKED)
 SECTIONS = {
@@ -151,18 +156,19 @@ def _in_hand(project: str | None, end: datetime, is_now: bool) -> Sequence[Backl
         steps = StoryStep.objects.filter(story=OuterRef("pk"), at__lte=end).order_by("-at", "-id")
         rows = rows.filter(ts__lte=end).annotate(then=Subquery(steps.values("status")[:1]))
         rows = rows.filter(then__in=IN_HAND)
-    return list(begun(_of(rows, project)).order_by("priority", "pk")[:STORIES])
+    return list(begun(_of(rows, project)).only(*_OF_STORY).order_by("priority", "pk")[:STORIES])
 
 
 def _done(project: str | None, begin: datetime, end: datetime) -> Sequence[BacklogItem]:
     rows = BacklogItem.objects.filter(deleted_at=None, done_at__gte=begin, done_at__lte=end)
-    return list(begun(_of(rows, project)).order_by("-done_at", "-pk")[:STORIES])
+    return list(begun(_of(rows, project)).only(*_OF_STORY).order_by("-done_at", "-pk")[:STORIES])
 
 
 def _mistakes(project: str | None, begin: datetime, end: datetime) -> Sequence[Mistake]:
     rows = Mistake.objects.filter(ts__gte=begin, ts__lte=end)
     rows = rows.filter(project__slug=project) if project else rows
-    return list(with_starts(rows, 600, "summary").order_by("-ts", "-id")[:MISTAKES])
+    started = with_starts(rows, 600, "summary").only("agent_name", "lesson_file", "ts")
+    return list(started.order_by("-ts", "-id")[:MISTAKES])
 
 
 def _sessions(project: str | None, begin: datetime, end: datetime) -> Iterable[tuple[str, int, int]]:
@@ -199,14 +205,13 @@ def _of(rows: QuerySet[BacklogItem], project: str | None) -> QuerySet[BacklogIte
 
 def _story(story: BacklogItem, note: str = "", at: datetime | None = None) -> Line:
     begin: str = story.begin  # type: ignore[attr-defined]  # annotated by begun
-    url = reverse("story", args=[story.pk])
-    return Line(f"S-{story.pk}", _line(begin), url, at or story.changed_at, note)
+    return Line(f"S-{story.pk}", _line(begin), _url("story", story.pk), at or story.changed_at, note)
 
 
 def _mistake(mistake: Mistake) -> Line:
     text: str = mistake.summary_start  # type: ignore[attr-defined]  # annotated by with_starts
     note = "" if mistake.lesson_file else "no lesson yet"
-    return Line(f"M-{mistake.pk}", _line(text), reverse("mistake", args=[mistake.pk]), mistake.ts, note)
+    return Line(f"M-{mistake.pk}", _line(text), _url("mistake", mistake.pk), mistake.ts, note)
 
 
 def _session(session: Session) -> Line:
@@ -216,4 +221,17 @@ def _session(session: Session) -> Line:
 
 
 def _line(text: str) -> str:
-    return one_line(plain(text[: LINE_CHARS * 10]), LINE_CHARS)
+    return _shortened(text[: LINE_CHARS * 10])
+
+
+# A stand-up has some hundred lines, and most of them were there the last time.
+
+
+@lru_cache(REMEMBERED)
+def _shortened(text: str) -> str:
+    return one_line(plain(text), LINE_CHARS)
+
+
+@lru_cache(REMEMBERED)
+def _url(name: str, pk: int) -> str:
+    return reverse(name, args=[pk])

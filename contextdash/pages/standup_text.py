@@ -2,10 +2,11 @@
 
 import re
 from datetime import datetime
+from functools import lru_cache
 
 from django.utils import timezone
 
-from contextdash.pages.standup_read import Line, Standup
+from contextdash.pages.standup_read import REMEMBERED, Line, Standup
 from contextdash.rendering.ansi import plain
 
 NOBODY = "Nobody yet"
@@ -42,6 +43,7 @@ def escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", plain(text))
 
 
+@lru_cache(REMEMBERED)
 def _item(row: Line, site: str) -> str:
     number = f"[{row.number}]({site}{row.url}) " if site and row.number else f"{row.number} ".lstrip()
     note = f" ({escaped(row.note)})" if row.note else ""

@@ -12,6 +12,7 @@ from contextdash import clock, live
 from contextdash.pages import arrivals, asks, day
 from contextdash.pages.context import shell_of
 from contextdash.pages.needs import Needs
+from contextdash.prepared import Prepared, newest_id
 from reviews_app.queries import tallies
 from sessions_app.models import Mistake, Session
 from sessions_app.queries import decisions, handoffs, sessions
@@ -65,10 +66,14 @@ def _at_work(session: Session) -> AtWork:
     return AtWork(session, name or "Thinking", summary or session.model)
 
 
+_NEWEST_STORY = Prepared(
+    lambda: BacklogItem.objects.order_by("-changed_at", "-id").values_list("changed_at", "id")[:1]
+)
+
+
 def shown_version() -> str:
     """Changes with whatever the page shows, and every minute."""
-    mistake = Mistake.objects.order_by("-id").values_list("id", flat=True).first()
-    story = BacklogItem.objects.order_by("-changed_at", "-id").values_list("changed_at", "id").first()
+    story = _NEWEST_STORY.one()
     moved = f"{clock.to_us(story[0])}.{story[1]}" if story else "0"
     return "-".join(
         (
@@ -77,7 +82,7 @@ def shown_version() -> str:
             decisions.log_version(),
             tallies.version(),
             arrivals.health_version(),
-            str(mistake or 0),
+            str(newest_id(Mistake)),
             moved,
         )
     )

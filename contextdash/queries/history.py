@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from contextdash.models import Change
-from contextdash.prepared import Prepared
+from contextdash.prepared import newest_id
 
 HISTORY_ROWS = 100
-
-_NEWEST = Prepared(lambda: Change.objects.order_by("-id").values_list("id")[:1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +40,7 @@ def history_of(noun: str, row_id: object) -> Sequence[Line]:
 
 def newest_change() -> int:
     """The id of the newest change of anything: a part of the version of pages that show changeable rows."""
-    newest = _NEWEST.one()
-    return newest[0] if newest else 0
+    return newest_id(Change)
 
 
 def _who(change: Change) -> str:

@@ -14,6 +14,7 @@ from contextdash.ids import diff_key
 from contextdash.models import Change
 from contextdash.paging import Page
 from contextdash.paging import page as newest_page
+from contextdash.prepared import Prepared, given_text
 from reviews_app.models import OTHER_RANK, RANK_NAMES, Review
 from reviews_app.text import HEAD_CHARS
 from sessions_app.models import HookEvent
@@ -199,8 +200,17 @@ def of_session(session_id: str) -> Sequence[Review]:
 
 
 def newest_gate_event_id(hook_name: str) -> int:
-    found = HookEvent.objects.filter(hook_name=hook_name).order_by("-ts", "-id").values_list("id", flat=True)
-    return found.first() or 0
+    newest = _NEWEST_EVENT.one(hook_name=hook_name)
+    return newest[0] if newest else 0
+
+
+_NEWEST_EVENT = Prepared(
+    lambda: (
+        HookEvent.objects.filter(hook_name=given_text("hook_name"))
+        .order_by("-ts", "-id")
+        .values_list("id")[:1]
+    )
+)
 
 
 def _shown_before(rows: QuerySet[Review], step: Sequence[Review], start: Review | None) -> set[str]:

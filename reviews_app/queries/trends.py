@@ -1,16 +1,16 @@
 """How the gate was answered and findings came and went over time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
-from django.db.models.functions import TruncDate
+from django.db.models import Case, Count, Expression, Q, QuerySet, Value, When
 from django.utils import timezone
 
 from contextdash import clock
 from contextdash.models import Change
+from contextdash.prepared import Given, Prepared, given_text, given_time, totals
 from reviews_app.models import BLOCKING_RANK, Review
 from reviews_app.queries.tallies import GATE_HOOKS
 from sessions_app.models import HookEvent
@@ -49,7 +49,7 @@ class Day:
 
 
 def cache_rate(*, days: int = CACHE_DAYS) -> CacheRate:
-    return _rate(_gate_events(clock.now() - timedelta(days=days)).aggregate(**_OUTCOMES))
+    return CacheRate(*(_RATE.one(since=clock.now() - timedelta(days=days)) or (0, 0, 0)))
 
 
 def days(*, length: int = TREND_DAYS, project: str = "") -> Sequence[Day]:
@@ -59,49 +59,63 @@ def days(*, length: int = TREND_DAYS, project: str = "") -> Sequence[Day]:
     """
     today = timezone.localdate()
     first = today - timedelta(days=length - 1)
-    start = timezone.make_aware(datetime.combine(first, datetime.min.time()))
-    found = Review.objects.filter(ts__gte=start)
-    closed = Change.objects.filter(
-        noun="reviews", field="resolution", new__in=["resolved", "dismissed"], at__gte=start
-    )
-    if project:
-        found = found.filter(project__slug=project)
-        # The history names rows by text, so the join is made here, over the rows of a few weeks.
-        ids = closed.values_list("row_id", flat=True).distinct()[:5000]
-        mine = Review.objects.filter(project__slug=project, pk__in=[int(i) for i in ids if i.isdigit()])
-        closed = closed.filter(row_id__in=[str(pk) for pk in mine.values_list("pk", flat=True)])
-    by_found = {
-        row["day"]: row
-        for row in found.order_by()
-        .annotate(day=TruncDate("ts"))
-        .values("day")
-        .annotate(n=Count("id"), blocking=Count("id", Q(severity_rank__lte=BLOCKING_RANK)))
-    }
-    by_closed = {
-        row["day"]: row["n"]
-        for row in closed.order_by().annotate(day=TruncDate("at")).values("day").annotate(n=Count("id"))
-    }
-    by_gate = {
-        row["day"]: _rate(row)
-        for row in _gate_events(start).annotate(day=TruncDate("ts")).values("day").annotate(**_OUTCOMES)
-    }
+    starts = [
+        timezone.make_aware(datetime.combine(first + timedelta(days=n), time.min)) for n in range(length)
+    ]
+    values = {f"day{n}": start for n, start in enumerate(starts)} | {"project": project}
+    by_found = {n: counts for n, *counts in _FOUND.rows(length, bool(project), **values)}
+    by_closed = {n: counts[0] for n, *counts in _closed(starts, project)}
+    by_gate = {n: CacheRate(*counts) for n, *counts in _GATE.rows(length, **values)}
     made = []
     for n in range(length):
-        day = first + timedelta(days=n)
-        gate = by_gate.get(day, CacheRate(0, 0, 0))
-        of_day = by_found.get(day, {"n": 0, "blocking": 0})
+        gate = by_gate.get(n, CacheRate(0, 0, 0))
+        found, blocking = by_found.get(n, (0, 0))
+        closed = by_closed.get(n, 0)
         made.append(
-            Day(
-                day,
-                of_day["n"],
-                of_day["blocking"],
-                by_closed.get(day, 0),
-                gate.hits,
-                gate.misses,
-                gate.skipped,
-            )
+            Day(first + timedelta(days=n), found, blocking, closed, gate.hits, gate.misses, gate.skipped)
         )
     return made
+
+
+def _closed(starts: Sequence[datetime], project: str) -> list[tuple[int, int]]:
+    """(number of the day, findings that were closed on it)"""
+    rows = Change.objects.filter(
+        noun="reviews", field="resolution", new__in=["resolved", "dismissed"], at__gte=starts[0]
+    )
+    if project:
+        # The history names rows by text, so the join is made here, over the rows of a few weeks.
+        ids = rows.values_list("row_id", flat=True).distinct()[:5000]
+        mine = Review.objects.filter(project__slug=project, pk__in=[int(i) for i in ids if i.isdigit()])
+        rows = rows.filter(row_id__in=[str(pk) for pk in mine.values_list("pk", flat=True)])
+    day = _day_of("at", [Value(start) for start in starts])
+    return list(rows.order_by().annotate(day=day).values_list("day").annotate(n=Count("id")))
+
+
+def _found(length: int, of_project: bool) -> QuerySet[Review, Any]:
+    days = [given_time(f"day{n}") for n in range(length)]
+    rows = Review.objects.filter(ts__gte=days[0])
+    if of_project:
+        rows = rows.filter(project__slug=given_text("project"))
+    counted = rows.order_by().annotate(day=_day_of("ts", days)).values_list("day")
+    return counted.annotate(n=Count("id"), blocking=Count("id", Q(severity_rank__lte=BLOCKING_RANK)))
+
+
+def _gate(length: int) -> QuerySet[HookEvent, Any]:
+    days = [given_time(f"day{n}") for n in range(length)]
+    rows = _gate_events(days[0]).annotate(day=_day_of("ts", days))
+    return rows.values_list("day").annotate(**_OUTCOMES)
+
+
+def _day_of(column: str, starts: Sequence[Expression], first: int = 0) -> Expression:
+    """The number of the day in which a time is, found by halving: SQLite has no days of its own, and Django's
+    stand-in costs a call of Python for each row."""
+    if len(starts) == 1:
+        return Value(first)
+    middle = len(starts) // 2
+    return Case(
+        When(**{f"{column}__lt": starts[middle]}, then=_day_of(column, starts[:middle], first)),
+        default=_day_of(column, starts[middle:], first + middle),
+    )
 
 
 _OUTCOMES = {
@@ -111,9 +125,10 @@ _OUTCOMES = {
 }
 
 
-def _gate_events(since: datetime) -> QuerySet[HookEvent]:
+def _gate_events(since: datetime | Given) -> QuerySet[HookEvent]:
     return HookEvent.objects.filter(hook_name__in=GATE_HOOKS, ts__gte=since).order_by()
 
 
-def _rate(row: Mapping[str, Any]) -> CacheRate:
-    return CacheRate(row["hits"], row["misses"], row["skipped"])
+_FOUND = Prepared(_found)
+_GATE = Prepared(_gate)
+_RATE = Prepared(lambda: totals(_gate_events(given_time("since")), **_OUTCOMES))

@@ -3,9 +3,10 @@
 from django.db.models import Q
 
 from contextdash import ids
+from contextdash.prepared import Given
 
 
-def belongs(session: str | None, project: str | None) -> Q:
+def belongs(session: str | None, project: str | Given | None) -> Q:
     """Rows of a session (by the id its client sent) and of a project (by slug); None for any."""
     wanted = Q()
     if session:

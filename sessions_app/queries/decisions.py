@@ -4,13 +4,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from django.db.models import Q, QuerySet
 
 from contextdash.clock import now, parse_window
 from contextdash.errors import NotFound
 from contextdash.paging import Page, page
-from contextdash.prepared import Prepared
+from contextdash.prepared import Prepared, given_text, newest_id
 from contextdash.queries.history import newest_change
 from sessions_app.models import Decision
 from sessions_app.queries.belonging import belongs
@@ -149,23 +150,25 @@ def possible_conflicts(decision: Decision) -> list[Decision]:
 
 def facets(project: str | None) -> Facets:
     """What the newest TOPICS_OF decisions are about, and who made them."""
-    rows = Decision.objects.filter(belongs(None, project)).order_by("-ts", "-id")
-    counted: Counter[str] = Counter()
-    in_conflict = set()
-    agents = set()
-    for topic, status, agent in rows.values_list("topic", "status", "agent_name")[:TOPICS_OF]:
-        counted[topic] += 1
-        agents.add(agent)
-        if status == DecisionStatus.CONFLICT:
-            in_conflict.add(topic)
+    rows = _FACETS.rows(bool(project), project=project)
+    counted = Counter(topic for topic, _, _ in rows)
+    in_conflict = {topic for topic, status, _ in rows if status == DecisionStatus.CONFLICT}
+    agents = {agent for _, _, agent in rows}
     topics = [Topic(name, count, name in in_conflict) for name, count in counted.most_common()]
     return Facets(topics, sorted(agents))
 
 
+def _facets(of_project: bool) -> QuerySet[Decision, Any]:
+    rows = Decision.objects.filter(belongs(None, given_text("project") if of_project else None))
+    return rows.order_by("-ts", "-id").values_list("topic", "status", "agent_name")[:TOPICS_OF]
+
+
+_FACETS = Prepared(_facets)
+
+
 def log_version() -> str:
     """Changes with every new decision and every change of one."""
-    newest = Decision.objects.order_by("-id").values_list("id", flat=True).first() or 0
-    return f"{newest}.{newest_change()}"
+    return f"{newest_id(Decision)}.{newest_change()}"
 
 
 def _in_conflict() -> QuerySet[Decision]:

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import CharField, Count, Exists, F, OuterRef, Q, QuerySet, Value
 
 from contextdash.paging import Page, page
-from contextdash.prepared import Prepared
+from contextdash.prepared import Prepared, newest_id
 from contextdash.queries.history import newest_change
 from sessions_app.models import AgentMessage, Session
-from sessions_app.queries.streams import answered_in_stream
+from sessions_app.queries.streams import Place, Waiting, answered_in_stream
 from sessions_app.queries.texts import with_starts
 from sessions_app.vocabulary import MessageRole
 
@@ -20,12 +20,6 @@ MESSAGE_CHARS = 2_000
 OPEN_HANDOFFS = 500
 """How many of the newest unacknowledged hand-offs are looked at, so that old ones cost nothing."""
 
-
-_OF_STREAM = (
-    *("target", "ts", "session"),
-    *(f"session__{name}" for name in ("id", "host", "workspace", "branch", "started_us")),
-)
-"""What ``answered_in_stream`` looks at."""
 
 INBOX_ROWS = 50
 """What the inbox shows at once; the rest moves up as these are acknowledged."""
@@ -74,13 +68,16 @@ def open_handoffs(
 
 def open_handoff_count(project: str | None = None) -> int:
     """How many ``open_handoffs`` there are, at most OPEN_HANDOFFS."""
-    return sum(count for slug, count in _OPEN.rows() if project in (None, slug))
+    return sum(count for slug, count in _OPEN.rows(bool(project)) if not project or slug == project)
 
 
-# Of every project: a database that is asked for one may begin there and read all its messages.
-_OPEN = Prepared(
-    lambda: _open(None).order_by().values_list("session__project__slug").annotate(count=Count("id"))
-)
+def _open_by_project(of_project: bool) -> QuerySet[AgentMessage, Any]:
+    # Of every project: a database that is asked for one may begin there and read all its messages.
+    slug = F("session__project__slug") if of_project else Value(None, CharField())
+    return _open(None).order_by().values_list(slug).annotate(count=Count("id"))
+
+
+_OPEN = Prepared(_open_by_project)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +100,15 @@ def inbox(*, project: str | None, target: str | None, in_streams: bool) -> Inbox
     """
     waiting = _open(project).order_by("-ts", "-id")
     answered: set[int] = set()
-    if in_streams:
-        answered = answered_in_stream(list(waiting.select_related("session").only(*_OF_STREAM)))
     # All are counted, few are shown: only these are read with their texts and sessions.
-    told = waiting.values_list("id", "target")
+    if in_streams:
+        places = (f"session__{name}" for name in Place._fields)
+        found = waiting.values_list("id", "target", "ts", *places)
+        handoffs = [Waiting(pk, name, ts, Place(*place)) for pk, name, ts, *place in found]
+        answered = answered_in_stream(handoffs)
+        told = [(one.pk, one.target) for one in handoffs]
+    else:
+        told = list(waiting.values_list("id", "target"))
     kept = [(pk, name or "") for pk, name in told if pk not in answered]
     counted = Counter(name for _, name in kept)
     shown = [pk for pk, name in kept if target in (None, name)]
@@ -144,8 +146,7 @@ def thread(session: Session, *, limit: int) -> Thread:
 
 def inbox_version() -> str:
     """Changes with every new message and every acknowledgement."""
-    newest = AgentMessage.objects.order_by("-id").values_list("id", flat=True).first() or 0
-    return f"{newest}.{newest_change()}"
+    return f"{newest_id(AgentMessage)}.{newest_change()}"
 
 
 def _open(project: str | None) -> QuerySet[AgentMessage]:

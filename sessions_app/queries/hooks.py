@@ -4,13 +4,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
-from django.db.models import BinaryField, Max, Sum
+from django.db.models import BinaryField, Max, QuerySet, Sum
 from django.db.models.functions import Substr
 
 from contextdash.clock import now, now_us
 from contextdash.errors import NotFound
 from contextdash.paging import Page, page
+from contextdash.prepared import Prepared, newest_id, totals
 from sessions_app.models import HookBucket, HookEvent, Quarantined
 from sessions_app.vocabulary import HookOutcome
 
@@ -180,12 +182,14 @@ def quarantined_of(pk: int) -> Quarantined:
 
 def hooks_version() -> str:
     """Changes with every delivery, report and quarantined body."""
-    bucket = HookBucket.objects.order_by("-start_us").values_list("start_us", flat=True).first()
-    seen: dict[str, int | None] = {}
-    if bucket is not None:
-        seen = HookBucket.objects.filter(start_us=bucket).aggregate(
-            a=Sum("accepted"), d=Sum("duplicate"), r=Sum("refused")
-        )
-    report = HookEvent.objects.order_by("-id").values_list("id", flat=True).first() or 0
-    held = Quarantined.objects.order_by("-id").values_list("id", flat=True).first() or 0
-    return ".".join(str(part or 0) for part in (bucket, *seen.values(), report, held))
+    parts = (*(_NEWEST_BUCKET.one() or ()), newest_id(HookEvent), newest_id(Quarantined))
+    return ".".join(str(part or 0) for part in parts)
+
+
+def _newest_bucket() -> QuerySet[HookBucket, Any]:
+    newest = HookBucket.objects.order_by("-start_us").values("start_us")[:1]
+    rows = HookBucket.objects.filter(start_us=newest)
+    return totals(rows, at=Max("start_us"), a=Sum("accepted"), d=Sum("duplicate"), r=Sum("refused"))
+
+
+_NEWEST_BUCKET = Prepared(_newest_bucket)

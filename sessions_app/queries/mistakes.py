@@ -1,17 +1,18 @@
 """Mistakes: what recurs, by category and cause, and what has no lesson yet."""
 
-from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from typing import Any
 
-from django.db.models import Q
+from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Left
 from django.utils import timezone
 
 from contextdash.errors import NotFound
 from contextdash.paging import Page, page
+from contextdash.prepared import Prepared, given_number, given_text, given_time, newest_id, totals
 from contextdash.queries.history import newest_change
 from sessions_app.models import Mistake
 from sessions_app.queries.belonging import belongs
@@ -124,36 +125,20 @@ def same_cause(mistake: Mistake) -> list[Mistake]:
 
 def overview(project: str | None) -> Overview:
     """What the newest OVERVIEW_OF mistakes say together."""
-    rows = Mistake.objects.filter(belongs(None, project)).order_by("-ts", "-id")
-    newest = list(
-        rows.values_list("category", "cause_key", "agent_name", "lesson_file", "ts", "id")[:OVERVIEW_OF]
-    )
+    newest = _OVERVIEW.rows(bool(project), project=project)
     by_category: Counter[str] = Counter(row[0] for row in newest)
     unlearned: Counter[str] = Counter(row[0] for row in newest if not row[3])
     by_cause = defaultdict(list)
     for row in newest:
         if row[1]:
             by_cause[row[1]].append(row)
-    causes = [
-        Cause(
-            key=key,
-            text="",
-            newest=group[0][5],
-            count=len(group),
-            last=group[0][4],
-            agents=sorted({row[2] for row in group}),
-            lesson=next((row[3] for row in group if row[3]), ""),
-        )
-        for key, group in by_cause.items()
-        if len(group) > 1
-    ]
-    # What came back most and has no lesson is what a person can cure.
-    causes.sort(key=lambda cause: (bool(cause.lesson), -cause.count, -cause.last.timestamp()))
-    causes = _with_texts(causes[:CAUSES])
+    recurring = [group for group in by_cause.values() if len(group) > 1]
+    # What came back most and has no lesson is what a person can cure; they are by time already.
+    recurring.sort(key=lambda group: (any(row[3] for row in group), -len(group)))
     return Overview(
         categories=[Category(name, count, unlearned[name]) for name, count in by_category.most_common()],
-        causes=causes,
-        weeks=_weeks([row[4] for row in newest]),
+        causes=_causes(recurring[:CAUSES]),
+        weeks=_weeks(project, newest[-1][4] if newest else 0),
         agents=sorted({row[2] for row in newest}),
         counted=len(newest),
         without_lesson=sum(unlearned.values()),
@@ -162,21 +147,61 @@ def overview(project: str | None) -> Overview:
 
 def list_version() -> str:
     """Changes with every new mistake and every change of one."""
-    newest = Mistake.objects.order_by("-id").values_list("id", flat=True).first() or 0
-    return f"{newest}.{newest_change()}"
+    return f"{newest_id(Mistake)}.{newest_change()}"
 
 
-def _with_texts(causes: Sequence[Cause]) -> list[Cause]:
-    rows = Mistake.objects.filter(pk__in=[cause.newest for cause in causes])
-    texts = dict(rows.values_list("pk", Left("root_cause", 300)))
-    return [replace(cause, text=texts.get(cause.newest, "")) for cause in causes]
+def _newest(of_project: bool) -> QuerySet[Mistake, Any]:
+    rows = Mistake.objects.filter(belongs(None, given_text("project") if of_project else None))
+    columns = rows.values_list("category", "cause_key", "agent_name", "lesson_file", "id")
+    return columns.order_by("-ts", "-id")[:OVERVIEW_OF]
 
 
-def _weeks(times: Sequence[datetime]) -> list[Week]:
-    """The last WEEKS weeks in the reader's time zone, oldest first, empty ones too."""
+_OVERVIEW = Prepared(_newest)
+"""Without times: to make 2,000 of them takes longer than all the rest of the page."""
+
+
+def _causes(groups: Sequence[Sequence[tuple[Any, ...]]]) -> list[Cause]:
+    """Of rows of the same cause, the newest first in each."""
+    rows = Mistake.objects.filter(pk__in=[group[0][4] for group in groups])
+    told = {pk: (text, ts) for pk, text, ts in rows.values_list("pk", Left("root_cause", 300), "ts")}
+    return [
+        Cause(
+            key=group[0][1],
+            text=told[group[0][4]][0],
+            newest=group[0][4],
+            count=len(group),
+            last=told[group[0][4]][1],
+            agents=sorted({row[2] for row in group}),
+            lesson=next((row[3] for row in group if row[3]), ""),
+        )
+        for group in groups
+        if group[0][4] in told
+    ]
+
+
+def _weeks(project: str | None, oldest: int) -> list[Week]:
+    """The last WEEKS weeks in the reader's time zone, oldest first, empty ones too; of the mistakes since the
+    one of the id ``oldest``."""
     today = timezone.localdate()
     this = today - timedelta(days=today.weekday())
     mondays = [this - timedelta(weeks=back) for back in range(WEEKS - 1, -1, -1)]
     starts = [timezone.make_aware(datetime.combine(monday, time.min)) for monday in mondays]
-    counted = Counter(bisect_right(starts, moment) for moment in times)
-    return [Week(monday, counted[at]) for at, monday in enumerate(mondays, start=1)]
+    values = {f"monday{n}": start for n, start in enumerate(starts)}
+    counts = _WEEKS.one(bool(project), project=project, oldest=oldest, **values) or (0,) * WEEKS
+    since = [*counts, 0]
+    return [Week(monday, since[n] - since[n + 1]) for n, monday in enumerate(mondays)]
+
+
+def _since_mondays(of_project: bool) -> QuerySet[Mistake, Any]:
+    """How many are from the first Monday on, from the second on, and so forth."""
+    mondays = [given_time(f"monday{n}") for n in range(WEEKS)]
+    first = Mistake.objects.filter(pk=given_number("oldest")).values("ts")[:1]
+    # Bounded by the first of them alone: SQLite begins at one bound, and of two it may take the farther.
+    rows = Mistake.objects.filter(
+        belongs(None, given_text("project") if of_project else None), ts__gte=first
+    ).filter(Q(ts__gt=first) | Q(ts=first, id__gte=given_number("oldest")))
+    counts = {f"n{n}": Count("id", filter=Q(ts__gte=monday)) for n, monday in enumerate(mondays)}
+    return totals(rows, **counts)
+
+
+_WEEKS = Prepared(_since_mondays)

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Q, QuerySet
 
 from contextdash.errors import NotFound
 from contextdash.paging import Page, page
+from contextdash.prepared import Prepared, given_text, newest_id
 from contextdash.queries.history import newest_change
 from sessions_app.models import Plan
 from sessions_app.queries.belonging import belongs
@@ -83,14 +85,20 @@ def version_of(plan: Plan, number: int) -> Plan:
 
 def agents(project: str | None) -> list[str]:
     """Who made the newest AGENTS_OF plans."""
-    rows = _visible().filter(belongs(None, project), newest=True).order_by("-ts", "-id")
-    return sorted(set(rows.values_list("created_by", flat=True)[:AGENTS_OF]))
+    return sorted({agent for (agent,) in _AGENTS.rows(bool(project), project=project)})
+
+
+def _agents(of_project: bool) -> QuerySet[Plan, Any]:
+    shown = belongs(None, given_text("project") if of_project else None)
+    return _visible().filter(shown, newest=True).order_by("-ts", "-id").values_list("created_by")[:AGENTS_OF]
+
+
+_AGENTS = Prepared(_agents)
 
 
 def list_version() -> str:
     """Changes with every new version and every change of one."""
-    newest = Plan.objects.order_by("-id").values_list("id", flat=True).first() or 0
-    return f"{newest}.{newest_change()}"
+    return f"{newest_id(Plan)}.{newest_change()}"
 
 
 def _visible() -> QuerySet[Plan]:

@@ -4,7 +4,8 @@ Some clients make every turn a session of its own, so "later in the session" is 
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.db.models import Max, Q
 
@@ -16,14 +17,33 @@ STREAM_GAP = timedelta(hours=8)
 STREAM_SESSIONS = 5_000
 """The most sessions that are looked at; older ones count as streams of their own."""
 
-type _Place = tuple[str, str, str]
+
+class Place(NamedTuple):
+    """Where and when a session was, named as its columns are."""
+
+    id: str
+    host: str
+    workspace: str
+    branch: str | None
+    started_us: int
 
 
-def stream_of(sessions: Iterable[Session]) -> dict[str, int]:
+class Waiting(NamedTuple):
+    """A hand-off as ``answered_in_stream`` looks at it."""
+
+    pk: int
+    target: str | None
+    ts: datetime
+    session: Place
+
+
+def stream_of(sessions: Iterable[Place]) -> dict[str, int]:
     """For the ids of these sessions, and of all that share a stream with them, the stream's number."""
     wanted = list(sessions)
     alone = {session.id: number for number, session in enumerate(wanted)}
-    places = {_place(session) for session in wanted if session.workspace}
+    places = {
+        (session.host, session.workspace, session.branch or "") for session in wanted if session.workspace
+    }
     if not places:
         return alone
     here = Q()
@@ -39,9 +59,9 @@ def stream_of(sessions: Iterable[Session]) -> dict[str, int]:
     return alone | _numbered(found, first=len(wanted))
 
 
-def answered_in_stream(handoffs: Sequence[AgentMessage]) -> set[int]:
+def answered_in_stream(handoffs: Sequence[Waiting]) -> set[int]:
     """The ids of those hand-offs whose target wrote later in the same work stream."""
-    streams = stream_of({message.session_id: message.session for message in handoffs}.values())
+    streams = stream_of({message.session.id: message.session for message in handoffs}.values())
     if not handoffs:
         return set()
     said = AgentMessage.objects.filter(
@@ -58,13 +78,9 @@ def answered_in_stream(handoffs: Sequence[AgentMessage]) -> set[int]:
     return {
         message.pk
         for message in handoffs
-        if newest.get((streams[message.session_id], message.target or ""), (from_us(0), 0))
+        if newest.get((streams[message.session.id], message.target or ""), (from_us(0), 0))
         > (message.ts, message.pk)
     }
-
-
-def _place(session: Session) -> _Place:
-    return session.host, session.workspace, session.branch or ""
 
 
 def _numbered(rows: Sequence[tuple[str, str, str, str | None, int, int]], first: int) -> dict[str, int]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils import timezone
@@ -37,13 +38,13 @@ class Day[T]:
 
 def address(query: QueryDict, **changed: str | None) -> str:
     """This page's address with some parameters set or, where None, left out."""
-    made = query.copy()
-    made.pop("v", None)
-    for name, value in changed.items():
-        made.pop(name, None)
-        if value is not None:
-            made[name] = value
-    return "?" + made.urlencode()
+    kept = [
+        (name, value)
+        for name, values in query.lists()
+        if name != "v" and name not in changed
+        for value in values
+    ]
+    return "?" + urlencode(kept + [(name, value) for name, value in changed.items() if value is not None])
 
 
 def cleared(query: QueryDict) -> str:

@@ -76,7 +76,7 @@ def test_the_list_costs_the_same_number_of_queries_for_one_and_for_a_page(
     for number in range(40):
         mistake(f"mistake {number}", session=factories.session(f"s{number}"))
     page.get("/mistakes/")
-    with django_assert_max_num_queries(7):
+    with django_assert_max_num_queries(8):
         assert page.get("/mistakes/", headers=FRAGMENT).status_code == 200
 
 
