@@ -6,9 +6,10 @@ from django.http import HttpRequest
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from contextdash.apikit import Paging, allow, listed
+from contextdash.apikit import Paging, allow, listed, may
 from contextdash.limits import PAGE_ROWS
 from contextdash.models.token import Scope
+from sessions_app.api.found import readable
 from sessions_app.api.ledger_outs import (
     CallList,
     EventList,
@@ -55,16 +56,16 @@ class CallQuery(Paging):
 
 @router.get("turns", response=TurnList, summary="Turns of a session, newest first")
 def turns(request: HttpRequest, query: Query[TurnQuery]) -> Any:
-    allow(request, Scope.READ)
-    found = queries.turn_page(queries.find_session(query.session), limit=query.limit, cursor=query.cursor)
+    actor = allow(request, Scope.READ)
+    found = queries.turn_page(readable(actor, query.session), limit=query.limit, cursor=query.cursor)
     costs = costs_of_runs([run.key for row in found.items for run in row.runs.all()])
     return listed(found, lambda row: turn_out(row, costs))
 
 
 @router.get("turns/{turn_id}", response=TurnOut, summary="One turn and its runs")
 def turn(request: HttpRequest, turn_id: int) -> Any:
-    allow(request, Scope.READ)
-    return turn_out(queries.turn(turn_id))
+    actor = allow(request, Scope.READ)
+    return turn_out(queries.turn(turn_id, deleted=may(actor, Scope.ADMIN)))
 
 
 @router.get(
@@ -72,9 +73,9 @@ def turn(request: HttpRequest, turn_id: int) -> Any:
 )
 def events(request: HttpRequest, session_id: str, query: Query[EventQuery]) -> Any:
     """``next`` is what to send as ``after`` for more. A payload above 256 KiB is left out of the list."""
-    allow(request, Scope.READ)
+    actor = allow(request, Scope.READ)
     wanted = EventFilter(query.category, query.kind, query.source, query.run)
-    session = queries.find_session(session_id)
+    session = readable(actor, session_id)
     items, go_on = replay.events_by_commit(session, wanted=wanted, after=query.after, limit=query.limit)
     return {"items": [event_out(item) for item in items], "next": go_on}
 
@@ -86,9 +87,9 @@ def events(request: HttpRequest, session_id: str, query: Query[EventQuery]) -> A
 )
 def events_by_time(request: HttpRequest, session_id: str, query: Query[TimeQuery]) -> Any:
     """By time, then run, then place in the run. What is told late has its place among what was known."""
-    allow(request, Scope.READ)
+    actor = allow(request, Scope.READ)
     wanted = EventFilter(query.category, query.kind, query.source, query.run)
-    session = queries.find_session(session_id)
+    session = readable(actor, session_id)
     items, go_on = replay.events_by_time(session, wanted=wanted, cursor=query.cursor, limit=query.limit)
     return {"items": [event_out(item) for item in items], "next": go_on}
 
@@ -97,17 +98,17 @@ def events_by_time(request: HttpRequest, session_id: str, query: Query[TimeQuery
     "sessions/{session_id}/events/{ordinal}", response=EventOut, summary="One event with its whole payload"
 )
 def event(request: HttpRequest, session_id: str, ordinal: int) -> Any:
-    allow(request, Scope.READ)
-    return event_out(queries.event(queries.find_session(session_id), ordinal))
+    actor = allow(request, Scope.READ)
+    return event_out(queries.event(readable(actor, session_id), ordinal))
 
 
 @router.get(
     "sessions/{session_id}/tool-calls", response=CallList, summary="Tool calls of a session, newest first"
 )
 def calls(request: HttpRequest, session_id: str, query: Query[CallQuery]) -> Any:
-    allow(request, Scope.READ)
+    actor = allow(request, Scope.READ)
     found = queries.call_page(
-        queries.find_session(session_id), state=query.state, limit=query.limit, cursor=query.cursor
+        readable(actor, session_id), state=query.state, limit=query.limit, cursor=query.cursor
     )
     told = resolutions(found.items)
     items = [call_out(row, told[row.key][0] if row.key in told else None) for row in found.items]

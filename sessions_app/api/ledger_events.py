@@ -8,13 +8,14 @@ from django.http import HttpRequest
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
-from contextdash.apikit import allow
+from contextdash.apikit import allow, may
 from contextdash.errors import Conflict, Invalid, TooLarge
 from contextdash.limits import LEDGER_EVENTS, PAGE_ROWS
 from contextdash.models.token import Scope
 from sessions_app.api.ledger_outs import EventList, EventOut, event_out
 from sessions_app.ledger.envelope import Sent, decode, read
 from sessions_app.queries import ledger_replay as replay
+from sessions_app.queries.partials import replayed
 from sessions_app.services.ledger_append import Appended, append_events
 
 router = Router(tags=["ledger"])
@@ -37,6 +38,19 @@ class RunEventQuery(Schema):
     after: int = Field(0, ge=0, lt=2**31, description="The seq of the last event that you have.")
     limit: int = Field(20, ge=1, le=PAGE_ROWS)
     whole: bool = Field(False, description="All of them in one answer, or limit_exceeded: never cut.")
+
+
+class ReplayQuery(Schema):
+    after: int = Field(0, ge=0, lt=2**31, description="The seq of the last event that you have.")
+
+
+class ReplayedOut(Schema):
+    seq: int | None = Field(description="Null for a stream that is not final.")
+    event: Any
+
+
+class ReplayOut(Schema):
+    items: list[ReplayedOut]
 
 
 class PrefixQuery(Schema):
@@ -93,19 +107,27 @@ def post_events(request: HttpRequest, run_id: int) -> Status[Any]:
 @router.get("runs/{run_id}/events", response=EventList, summary="Events of a run, from any place")
 def run_events(request: HttpRequest, run_id: int, query: Query[RunEventQuery]) -> Any:
     """``next`` is what to send as ``after`` for more."""
-    allow(request, Scope.READ)
-    found = replay.run_of(run_id)
+    actor = allow(request, Scope.READ)
+    found = replay.run_of(run_id, deleted=may(actor, Scope.ADMIN))
     if query.whole:
         return {"items": [event_out(one) for one in replay.whole_run(found, after=query.after)], "next": None}
     items, go_on = replay.run_events(found, after=query.after, limit=query.limit)
     return {"items": [event_out(one) for one in items], "next": go_on}
 
 
+@router.get("runs/{run_id}/replay", response=ReplayOut, summary="A run as it was written, streams included")
+def get_replay(request: HttpRequest, run_id: int, query: Query[ReplayQuery]) -> Any:
+    """The events in their writer's words, and streams that are not final where they stand among them."""
+    actor = allow(request, Scope.READ)
+    found = replay.run_of(run_id, deleted=may(actor, Scope.ADMIN))
+    return {"items": [asdict(one) for one in replayed(found, after=query.after)]}
+
+
 @router.get("runs/{run_id}/prefix", response=PrefixOut, summary="A run from its beginning, with its digest")
 def prefix(request: HttpRequest, run_id: int, query: Query[PrefixQuery]) -> Any:
     """For whoever goes on from there: refused where a number is missing."""
-    allow(request, Scope.READ)
-    found = replay.prefix_of(replay.run_of(run_id), to=query.to)
+    actor = allow(request, Scope.READ)
+    found = replay.prefix_of(replay.run_of(run_id, deleted=may(actor, Scope.ADMIN)), to=query.to)
     if query.digest and query.digest != found.digest:
         raise Conflict(f"The digest is {found.digest}.", code="digest_conflict", field="digest")
     return {"seq": found.seq, "digest": found.digest, "items": [event_out(one) for one in found.items]}

@@ -7,7 +7,7 @@ from ninja import Router, Schema, Status
 from pydantic import Field
 
 from contextdash import clock
-from contextdash.apikit import Body, PatchBody, allow, if_match, once
+from contextdash.apikit import Body, PatchBody, allow, if_match, may, once
 from contextdash.models.token import Scope
 from sessions_app.api.ledger_outs import (
     RunOut,
@@ -139,8 +139,8 @@ def post_run(request: HttpRequest, turn_id: int, payload: RunIn) -> Status[Any]:
 
 @router.get("runs/{run_id}", response=RunOut, summary="One run")
 def run(request: HttpRequest, run_id: int) -> Any:
-    allow(request, Scope.READ)
-    return run_out(replay.run_of(run_id))
+    actor = allow(request, Scope.READ)
+    return run_out(replay.run_of(run_id, deleted=may(actor, Scope.ADMIN)))
 
 
 @router.patch("runs/{run_id}", response=RunOut, summary="Change a run")

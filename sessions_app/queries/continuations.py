@@ -1,19 +1,17 @@
 """Claims of continuations, and what a run holds that one can be made against."""
 
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q
 
+from contextdash.decoding import decode_json
 from contextdash.errors import Conflict, Invalid, NotFound
-from sessions_app.ledger.canonical import canonical
+from contextdash.ids import digest16
 from sessions_app.ledger.digests import Identity, prefix_digest
 from sessions_app.ledger.envelope import Sent
 from sessions_app.models import ContinuationClaim, Event, Run
-from sessions_app.queries.sessions_api import payload_value
-
-MASKED = ("[masked: ", "… cut here: ")
-"""What stands in a payload where something else was sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +23,7 @@ class Prefix:
     gapless: bool
     """From 1 on, without a hole."""
     whole: bool
-    """Nothing was masked or cut, so the digest is what the run's writer has, too."""
+    """Nothing was masked, so the digest is what the run's writer has, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +50,15 @@ class _Reading:
         self.whole = True
 
     def of(self, run: Run) -> Iterator[tuple[int, str]]:
-        rows = Event.objects.filter(run=run).exclude(seq=None).order_by("seq").values_list("seq", "payload")
-        for seq, payload in rows.iterator(chunk_size=100):
-            value = payload_value(payload)
-            text = canonical(value)
+        rows = Event.objects.filter(run=run).exclude(seq=None).order_by("seq")
+        for seq, content, payload in rows.values_list("seq", "content", "payload").iterator(chunk_size=100):
+            raw = zlib.decompress(bytes(payload))
+            value = decode_json(raw)
             self.count += 1
             self.last_seq = seq or 0
             self.last_event_id = str(value.get("id", "")) if isinstance(value, dict) else ""
-            self.whole = self.whole and not any(mark in text for mark in MASKED)
-            yield self.last_seq, text
+            self.whole = self.whole and bytes(content) == digest16(raw)
+            yield self.last_seq, raw.decode()
 
 
 def claim_page(*, pending: bool, session: str | None, limit: int, cursor: str | None) -> ClaimPage:

@@ -62,10 +62,13 @@ def events_by_time(
     return found, go_on
 
 
-def run_of(key: int) -> Run:
-    """A run with its session and turn. Raises NotFound for one that is not there."""
-    found = Run.objects.select_related("session", "turn").filter(key=key, session__deleted_at=None).first()
-    if found is None:
+def run_of(key: int, *, deleted: bool = False) -> Run:
+    """A run with its session and turn. Raises NotFound for one that is not there.
+
+    ``deleted``: also of a session that was.
+    """
+    found = Run.objects.select_related("session", "turn").filter(key=key).first()
+    if found is None or (found.session.deleted_at is not None and not deleted):
         raise NotFound(f"There is no run {key}.")
     return found
 

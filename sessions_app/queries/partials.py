@@ -5,9 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from contextdash.errors import NotFound
+from django.db.models import Sum
+
+from contextdash.errors import NotFound, TooLarge
+from contextdash.limits import REPLAY_BYTES
 from sessions_app.ledger.digests import stream_key
-from sessions_app.models import Event, PartialSnapshot, Run
+from sessions_app.models import Event, PartialSegment, PartialSnapshot, Run
+from sessions_app.queries.ledger_replay import whole_run
 from sessions_app.queries.sessions_api import payload_value
 
 _FINAL_KINDS = ("text", "thinking", "function_response")
@@ -34,6 +38,37 @@ def partials_of(run: Run) -> list[Partial]:
     rows = PartialSnapshot.objects.filter(run=run).prefetch_related("segments").select_related("run")
     read = [_read(row) for row in rows.order_by("after_seq", "occurred_us", "event_id", "pk")]
     return [partial for partial in read if partial is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One entry of a replay: an event as its writer sent it, or a stream as the event that it would be."""
+
+    seq: int | None
+    """None for a stream."""
+    event: Any
+
+
+def replayed(run: Run, *, after: int) -> list[Replayed]:
+    """A run's events beyond a seq, with its streams after the events that they came after.
+
+    Raises:
+        TooLarge: as ``whole_run``; the streams count as well.
+    """
+    sizes = PartialSegment.objects.filter(snapshot__run=run).aggregate(size=Sum("size"))
+    if (sizes["size"] or 0) > REPLAY_BYTES:
+        raise TooLarge(
+            f"The run's streams are {sizes['size']} bytes; one answer holds {REPLAY_BYTES} (REPLAY_BYTES).",
+            code="limit_exceeded",
+        )
+    merged: list[tuple[int, int, Replayed]] = []
+    for read in whole_run(run, after=after):
+        seq = read.event.seq or 0
+        merged.append((seq, 0, Replayed(seq, read.payload)))
+    for place, one in enumerate(partials_of(run), 1):
+        if one.after_seq >= after:
+            merged.append((one.after_seq, place, Replayed(None, one.envelope)))
+    return [entry for _, _, entry in sorted(merged, key=lambda line: line[:2])]
 
 
 def partial(key: str) -> Partial:

@@ -118,11 +118,11 @@ def turn_page(session: Session, *, limit: int, cursor: str | None) -> Page[Turn]
     return page(rows, limit=limit, cursor=cursor, time_field="started_us", id_field="key")
 
 
-def turn(key: int) -> Turn:
-    """Raises NotFound for one that is not there."""
+def turn(key: int, *, deleted: bool = False) -> Turn:
+    """Raises NotFound for one that is not there; ``deleted``: also of a session that was."""
     rows = Turn.objects.select_related("session").prefetch_related("runs")
-    found = rows.filter(key=key, session__deleted_at=None).first()
-    if found is None:
+    found = rows.filter(key=key).first()
+    if found is None or (found.session.deleted_at is not None and not deleted):
         raise NotFound(f"There is no turn {key}.")
     return found
 

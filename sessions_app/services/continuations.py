@@ -175,7 +175,7 @@ def _check_prefix(source: Run, wanted: Wanted, prefix: Prefix) -> None:
             field="source_event_high_water",
             code="prefix_mismatch",
         )
-    # What was masked or cut is not what the claimer made its digest of; that cannot be judged here.
+    # What was masked is not what the claimer made its digest of; that cannot be judged here.
     if prefix.whole and prefix.digest != wanted.prefix:
         raise Conflict(
             f"The source's prefix has the digest {prefix.digest}.",

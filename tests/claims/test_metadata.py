@@ -184,8 +184,11 @@ def test_runs_and_events_of_a_deleted_session_stay_readable_for_who_answers_for_
     told = admin.get("sessions/S1").json()
     assert told["deleted_at"] is not None
     events = admin.get("sessions/S1/events").json()["items"]
-    assert [one["ordinal"] for one in events] == [1, 2]
-    assert admin.get("sessions/S1/events/1").status_code == 200
+    assert [one["seq"] for one in events] == [1, 2]
+    assert admin.get(f"sessions/S1/events/{events[0]['ordinal']}").status_code == 200
+    for path in ("events", "replay", "prefix"):
+        assert admin.get(f"runs/{of.key}/{path}").status_code == 200, path
+    assert admin.get(f"runs/{of.key}").json()["status"] == "completed"
     (turn,) = admin.get("turns", session="S1").json()["items"]
     assert admin.get(f"turns/{turn['id']}").json()["runs"][0]["status"] == "completed"
     assert admin.get("sessions/S1/tool-calls").json()["items"] == []
@@ -195,3 +198,4 @@ def test_runs_and_events_of_a_deleted_session_stay_readable_for_who_answers_for_
     for caller in (api, make_api("read"), make_api("admin")):
         for path in ("sessions/S1", "sessions/S1/events", "turns?session=S1", f"turns/{turn['id']}"):
             assert caller.get(path).status_code == 404, path
+        assert caller.get(f"runs/{of.key}/replay").status_code == 404

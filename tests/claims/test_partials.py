@@ -96,6 +96,24 @@ def test_streams_are_read_after_the_event_that_was_last_when_they_began():
     assert partials_of(of)[0].envelope["content"] == {"kind": "text", "text": "before all"}
 
 
+def test_a_replay_shows_events_and_streams_where_they_stand(api):
+    of = run()
+    write(piece(of, "first of all", "step-0"))
+    append(of, Teller(of).said("one", "1"))
+    write(piece(of, "in between", "step-1"))
+    append(of, Teller(of).said("two", "2"))
+    found = api.get(f"runs/{of.key}/replay").json()["items"]
+    assert [(line["seq"], line["event"]["content"]["text"]) for line in found] == [
+        *((None, "first of all"), (1, "1"), (None, "in between"), (2, "2")),
+    ]
+    assert found[2]["event"]["partial"] is True
+    later = api.get(f"runs/{of.key}/replay", after=1).json()["items"]
+    assert [line["seq"] for line in later] == [None, 2]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sessions_app.queries.partials.REPLAY_BYTES", 10)
+        assert api.get(f"runs/{of.key}/replay").json()["error"] == "limit_exceeded"
+
+
 def test_the_final_event_ends_its_stream_alone_and_late_pieces_are_dropped():
     of = run()
     write(piece(of, "Hel"))
