@@ -216,7 +216,11 @@ class _Batch:
 
     def _drop_totals(self, runs: Iterable[int]) -> None:
         """An agent's total is no call besides its calls."""
-        calls = Iteration.objects.filter(run=OuterRef("run")).exclude(purpose=TOTAL)
+        # The same turn, in a child where its calls were told before its conversation was.
+        calls = Iteration.objects.filter(
+            Q(session=OuterRef("session")) | Q(session__parent=OuterRef("session")),
+            run__turn__turn_id=OuterRef("run__turn__turn_id"),
+        ).exclude(purpose=TOTAL)
         for row in Iteration.objects.filter(Exists(calls), run__in=list(runs), purpose=TOTAL):
             self._ledger.add(row, -1)
             row.delete()

@@ -29,7 +29,7 @@ from sessions_app.ingest.rows import (
 from sessions_app.models import Counterpart, Session, SessionState, Tombstone, TouchedFile
 from sessions_app.vocabulary import Activity, EventKind, RunStatus, SessionStatus, Source
 
-UNNAMED = "subagent"
+UNNAMED, UNNAMED_MAIN = "subagent", "main"
 RESULTS = frozenset({EventKind.TOOL_END, EventKind.TOOL_FAILED, EventKind.TOOL_DENIED})
 BRANCH_CHARS = 255
 CLOSING = frozenset({EventKind.PROMPT, EventKind.SESSION_END, EventKind.SUBAGENT_END})
@@ -289,7 +289,7 @@ class State:
             seen,
             seen.root_id,
             external_id=seen.external_id,
-            agent_name=(not seen.agent_id and seen.agent_name) or "main",
+            agent_name=(not seen.agent_id and seen.agent_name) or UNNAMED_MAIN,
             host=place.host,
             workspace=place.root,
             place_id=place.workspace_id,

@@ -16,7 +16,7 @@ from contextdash.errors import Refused
 from sessions_app.ingest import activity, calls, turns
 from sessions_app.ingest.observation import HISTORY, Observation, Outcome
 from sessions_app.ingest.rows import CallRow, EventRow, SessionEventRow, SessionRow
-from sessions_app.ingest.state import UNNAMED, State
+from sessions_app.ingest.state import UNNAMED, UNNAMED_MAIN, State
 from sessions_app.models import Quarantined, Session, Turn
 from sessions_app.services.hook_buckets import Counts, add_counts
 from sessions_app.services.hook_events import log_hook_event
@@ -128,17 +128,19 @@ def _accept(state: State, seen: Observation) -> None:
         )
         _name(state, session, seen.agent_name)
         _touch_parent(state, root, seen)
-    elif seen.source == Source.OTLP and seen.call_id:
-        session = state.home_of(root, seen.call_id)
+    else:
+        _name(state, root, seen.agent_name)
+        if seen.source == Source.OTLP and seen.call_id:
+            session = state.home_of(root, seen.call_id)
     _project(state, root, session, seen)
 
 
-def _name(state: State, child: SessionRow, name: str) -> None:
-    """A subagent whose first events did not tell what it is."""
-    if name and child.agent_name == UNNAMED != name:
-        child.agent_name = name
-        state.learned.add(child.key)
-        state.changed(child)
+def _name(state: State, session: SessionRow, name: str) -> None:
+    """An agent whose first events did not tell what it is."""
+    if name and session.agent_name == (UNNAMED if session.agent_id else UNNAMED_MAIN) != name:
+        session.agent_name = name
+        state.learned.add(session.key)
+        state.changed(session)
 
 
 def _project(state: State, root: SessionRow, session: SessionRow, seen: Observation) -> None:

@@ -101,7 +101,8 @@ class Traces:
 def take_spans(taker: Taker, spans: Sequence[Span]) -> None:
     """The GenAI spans of one request."""
     traces = Traces(spans)
-    for span in spans:
+    # Exporters send a span when it ends, so that children come before their parents.
+    for span in sorted(spans, key=lambda span: span.start_nanos):
         if is_genai(span):
             _take(taker, span, traces)
         else:
