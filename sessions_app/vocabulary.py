@@ -169,3 +169,10 @@ class HookOutcome(TextChoices):
     WARN = "warn"
     FAIL = "fail"
     SKIP = "skip"
+
+
+GATE_HOOKS = ("contextdash-gate", "20-autoreview.csx", "20-autoreview")
+"""The reports that say how often a diff was answered from its review: our gate, and the older one's.
+
+Their "fail" is an answer, that a diff is not to be committed, and no failure of theirs.
+"""

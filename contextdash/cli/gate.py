@@ -119,7 +119,8 @@ def _words(answer: "Row", client: "Client") -> str:
         case "stale":
             return (
                 f"stale, {short} was last reviewed {answer['reviewed_at'][:16]}Z, "
-                f"more than {answer['window']} ago. Review it again with --diff-hash {key} (or {SKIP_VARIABLE}=1)"
+                f"more than {answer['window']} ago. "
+                f"Review it again with --diff-hash {key} (or {SKIP_VARIABLE}=1)"
             )
     return f"nobody reviewed this diff. Log a review with --diff-hash {key} (or {SKIP_VARIABLE}=1)"
 

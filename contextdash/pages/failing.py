@@ -10,7 +10,7 @@ from django.db.models import Count, Min, Q, QuerySet
 from contextdash import clock
 from contextdash.prepared import Prepared, given_time
 from sessions_app.models import HookEvent
-from sessions_app.vocabulary import HookOutcome
+from sessions_app.vocabulary import GATE_HOOKS, HookOutcome
 
 WINDOW = timedelta(hours=24)
 REPORTS = 500
@@ -48,7 +48,8 @@ def _by_hook() -> QuerySet[HookEvent, Any]:
     newest = (
         HookEvent.objects.filter(ts__gte=given_time("since")).order_by("-ts", "-id").values("id")[:REPORTS]
     )
-    failed = Q(outcome=HookOutcome.FAIL)
+    # The gate's "fail" is its answer, that a diff is not to be committed: the hook did what it is for.
+    failed = Q(outcome=HookOutcome.FAIL) & ~Q(hook_name__in=GATE_HOOKS)
     rows = HookEvent.objects.filter(id__in=newest).order_by("hook_name").values("hook_name")
     counted = rows.annotate(
         runs=Count("id"), failures=Count("id", filter=failed), first=Min("ts", filter=failed)

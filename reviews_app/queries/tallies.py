@@ -10,11 +10,10 @@ from contextdash import clock
 from contextdash.prepared import Prepared, given_text, totals
 from reviews_app.models import BLOCKING_RANK, OPEN_STATES, ReviewTally
 from reviews_app.queries.findings import FILTER_NAMES, State, newest_gate_event_id
+from sessions_app.vocabulary import GATE_HOOKS
 
 REVIEWERS_OFFERED = 40
 FRESHNESS_US = 300_000_000
-GATE_HOOKS = ("contextdash-gate", "20-autoreview.csx", "20-autoreview")
-"""The reports that say how often a diff was answered from its review: our gate, and the older one's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,8 @@ from contextdash import clock
 from contextdash.models import Change
 from contextdash.prepared import Given, Prepared, given_text, given_time, totals
 from reviews_app.models import BLOCKING_RANK, Review
-from reviews_app.queries.tallies import GATE_HOOKS
 from sessions_app.models import HookEvent
-from sessions_app.vocabulary import HookOutcome
+from sessions_app.vocabulary import GATE_HOOKS, HookOutcome
 
 TREND_DAYS = 28
 CACHE_DAYS = 7

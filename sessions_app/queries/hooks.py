@@ -14,7 +14,7 @@ from contextdash.errors import NotFound
 from contextdash.paging import Page, page
 from contextdash.prepared import Prepared, newest_id, totals
 from sessions_app.models import HookBucket, HookEvent, Quarantined
-from sessions_app.vocabulary import HookOutcome
+from sessions_app.vocabulary import GATE_HOOKS, HookOutcome
 
 RANGES = {
     "1h": timedelta(hours=1),
@@ -62,6 +62,11 @@ class Script:
     event: str
     outcomes: dict[str, int] = field(default_factory=dict)
     durations: list[int] = field(default_factory=list)
+
+    @property
+    def is_gate(self) -> bool:
+        """What it calls a failure is an answer: this diff is not to be committed."""
+        return self.hook in GATE_HOOKS
 
     @property
     def count(self) -> int:
@@ -147,7 +152,7 @@ def reports(window: timedelta, *, hook: str | None = None) -> Reports:
         # A skip did nothing, and its zero would say that the hook is fast.
         if 0 <= duration_ms <= LONGEST_MS and outcome != HookOutcome.SKIP:
             script.durations.append(duration_ms)
-        if outcome == HookOutcome.FAIL:
+        if outcome == HookOutcome.FAIL and name not in GATE_HOOKS:
             failed.setdefault(key, row_id)
     last = list(failed.values())[:FAILURES]
     failures = HookEvent.objects.filter(id__in=last).select_related("session").order_by("-ts", "-id")

@@ -121,6 +121,7 @@ def test_a_hook_fails_when_it_fails_often_of_late():
         report("broken", "fail")
         report("rarely", "fail")
         report("yesterday", "fail", hours=25)
+        report("contextdash-gate", "fail")  # its answer: this diff is not to be committed
     for _ in range(20):
         report("rarely", "ok")
     assert [hook.name for hook in failing.reports().failing] == ["broken"]

@@ -60,11 +60,21 @@ def test_rates_and_percentiles_leave_out_skips_and_wrong_clocks():
 
 
 def test_the_last_failure_of_each_hook_and_event_is_shown():
-    report("fail", minutes_ago=9)
-    last = report("fail", minutes_ago=2)
+    report("fail", hook="21-build-gate.csx", minutes_ago=9)
+    last = report("fail", hook="21-build-gate.csx", minutes_ago=2)
     other = report("fail", hook="30-test-gate.csx", event="beforePush", minutes_ago=5)
     report("ok")
     assert [row.pk for row in queries.reports(timedelta(days=1)).failures] == [last.pk, other.pk]
+
+
+@pytest.mark.parametrize("gate", ["contextdash-gate", "20-autoreview.csx"])
+def test_what_the_gate_holds_back_is_its_answer_and_no_failure(page, gate):
+    for _ in range(4):
+        report("fail", hook=gate)
+    body = page.get("/hooks/").text
+    assert "held back" in body
+    assert queries.reports(timedelta(days=1)).failures == []
+    assert "Last failure of each" not in body
 
 
 def test_the_page_shows_all_of_it_in_few_queries(page, django_assert_max_num_queries):
