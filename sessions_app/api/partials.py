@@ -7,7 +7,7 @@ from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from contextdash import clock
-from contextdash.apikit import Body, allow
+from contextdash.apikit import Body, allow, once_told
 from contextdash.limits import PAGE_ROWS
 from contextdash.models.token import Scope
 from sessions_app.queries import partials as queries
@@ -51,7 +51,12 @@ class PartialQuery(Schema):
 def put_partial(request: HttpRequest, stream_key: str, payload: PiecesIn) -> Status[Any]:
     """Pieces are added in the order in which they come. With its final event the stream leaves."""
     actor = allow(request, Scope.WRITE)
-    stored = write_partial(key=stream_key, pieces=payload.events, actor=actor) is not None
+
+    def act() -> bool:
+        return write_partial(key=stream_key, pieces=payload.events, actor=actor) is not None
+
+    # A retry of pieces would double their text; the sender's key tells it from what follows.
+    stored = once_told(request, actor, "partial_snapshots", act)
     return Status(201 if stored else 200, {"stored": stored})
 
 

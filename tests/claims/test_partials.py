@@ -15,6 +15,8 @@ from sessions_app.queries.partials import partials_of
 from sessions_app.services import partials
 from sessions_app.services.partials import write_partial
 from sessions_app.services.purging import purge_session
+from tests import factories
+from tests.conftest import Api
 from tests.ledger.telling import Teller, append, run
 
 pytestmark = pytest.mark.django_db
@@ -205,6 +207,19 @@ def test_a_stream_ends_at_the_longest_text():
         with pytest.raises(Invalid, match="TEXT_BYTES"):
             write(piece(of, "a" * 200))
     assert text_of(of) == "a" * 900
+
+
+def test_a_retry_with_the_same_key_adds_its_pieces_once():
+    of = run()
+    key = stream_key(piece(of, ""))
+    caller = Api(factories.token("write")[1])
+    for number, text in enumerate(("Hel", "Hel", "lo")):
+        caller.headers["Idempotency-Key"] = f"call-{number // 2}"
+        assert put(caller, key, [piece(of, text)]).status_code == 201
+    assert text_of(of) == "Hello"
+    append(of, {**Teller(of).said("final", "Hello"), "refs": {"providerEventId": "step-1"}})
+    assert put(caller, key, [piece(of, "lo")]).json() == {"stored": True}, "it was"
+    assert partials_of(of) == []
 
 
 def put(api, key: str, events: list[dict]):
