@@ -81,7 +81,9 @@ class ModelStep:
 
     @property
     def took_us(self) -> int:
-        return max(0, self.iteration.ended_us - self.iteration.at_us)
+        """As its client measured it, else from its first to its last record."""
+        told = self.iteration.duration_us
+        return max(0, self.iteration.ended_us - self.iteration.at_us) if told is None else told
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,8 +203,10 @@ def _add_calls(rows: QuerySet[ToolCall], lanes: dict[int, Lane], now_us: int) ->
 
 
 def _add_thoughts(rows: QuerySet[Iteration], lanes: dict[int, Lane]) -> None:
-    found = rows.order_by("at_us", "key").values_list("session_id", "key", "at_us", "ended_us", "model")
-    for session, key, start, end, model in found:
+    names = ("session_id", "key", "at_us", "ended_us", "duration_us", "model")
+    for session, key, at_us, end, told, model in rows.order_by("at_us", "key").values_list(*names):
+        # A call begins before the first piece of its answer is written.
+        start = at_us if told is None else min(at_us, end - told)
         lanes[session].model.append(Bar(start, max(start, end), "model", key, model, "", end - start))
 
 
