@@ -42,6 +42,9 @@ from sessions_app.vocabulary import CallState
 
 PLAIN: frozenset[Lane] = frozenset()
 """What every writer may append."""
+TOOLS = frozenset({Lane.DISPATCH, Lane.RECOVERY})
+"""What the writers of tool operations may append besides."""
+
 _COLUMNS = (
     *("run_id", "provider_call_id", "call_id", "name", "operation_id"),
     *("args_hash", "call_event", "result_event", "provider_executed"),
@@ -49,9 +52,6 @@ _COLUMNS = (
 _INSERT = f"INSERT INTO ledger_calls ({', '.join(_COLUMNS)}) VALUES ({', '.join(['%s'] * len(_COLUMNS))})"
 _values = attrgetter(*_COLUMNS)
 _ANSWER = "UPDATE ledger_calls SET result_event = %s WHERE key = %s"
-
-TOOLS = frozenset({Lane.DISPATCH, Lane.RECOVERY})
-"""What the writers of tool operations may append besides."""
 
 
 @dataclass(frozen=True, slots=True)
