@@ -217,6 +217,8 @@ def read(value: Any, place: str = "") -> Sent:
         event = msgspec.convert(value, Envelope)
     except msgspec.ValidationError as error:
         raise _invalid(error, place) from None
+    except UnicodeEncodeError:  # half of a surrogate pair where a word or a number belongs
+        raise Invalid(f"{place or 'event'}: a word is no text.", field=place or None) from None
     value = _normalised(value)
     try:
         text = canonical(value)

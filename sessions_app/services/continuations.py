@@ -98,6 +98,7 @@ def start_continuation(
             of the ledger, which the code names.
     """
     kind = _checked_start(claim, sent)
+    claim_id(sent.event.id, "event.id")
     claim = ContinuationClaim.objects.select_for_update().get(pk=claim.pk)
     if claim.start_event_id not in (None, sent.event.id):
         raise Conflict(f"This claim was started by event {claim.start_event_id}.", code="already_started")
