@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
+from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
 from django.db.models.functions import Left
 
 from backlog_app import words
@@ -17,6 +17,7 @@ from backlog_app.queries.things import Thing, linked
 from contextdash.cleaning import shorten
 from contextdash.errors import Invalid, NotFound
 from contextdash.paging import Page, page
+from contextdash.prepared import Prepared, given_text, totals
 
 LISTED_CHARS = 400
 SHOWN_CHARS = 20_000
@@ -104,15 +105,30 @@ def in_order(by: Filters, *, session: str, limit: int, cursor: str | None) -> Pa
 def indexes(stories: Iterable[BacklogItem]) -> dict[int, int]:
     """Each story's place in its column, 1 at the top, without gaps (deleted stories have none: 0)."""
     wanted = list(stories)
+    ranks: dict[str, list[str]] = defaultdict(list)
+    for story in wanted:
+        ranks[story.status].append(story.rank)
+    if not ranks:
+        return {}
+    rows = BacklogItem.objects.filter(deleted_at=None)
+    here, counted = Q(), dict[str, int]()
+    for status, of_column in ranks.items():
+        # One column at a time: a database that is asked for several together may read all of all.
+        (counted[status],) = _ABOVE.one(status=status, rank=min(of_column)) or (0,)
+        # Only from the first to the last of these: Done may hold everything that ever was.
+        here |= Q(status=status, rank__gte=min(of_column), rank__lte=max(of_column))
     places: dict[int, int] = {}
-    counted: dict[str, int] = defaultdict(int)
-    columns = BacklogItem.objects.filter(
-        status__in={story.status for story in wanted}, deleted_at=None
-    ).order_by("status", "rank")
-    for pk, status in columns.values_list("pk", "status"):
-        counted[status] += 1
-        places[pk] = counted[status]
+    for pk, status in rows.filter(here).order_by("status", "rank").values_list("pk", "status"):
+        places[pk] = counted[status] = counted[status] + 1
     return {story.pk: places.get(story.pk, 0) for story in wanted}
+
+
+_ABOVE = Prepared(
+    lambda: totals(
+        BacklogItem.objects.filter(deleted_at=None, status=given_text("status"), rank__lt=given_text("rank")),
+        n=Count("pk"),
+    )
+)
 
 
 def in_list(by: Filters, *, limit: int, offset: int) -> tuple[list[BacklogItem], bool]:

@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import Count, Sum
+from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
 
 from backlog_app.models import BacklogItem, Sprint, SprintState, StoryStatus
 from backlog_app.queries.filters import current_sprint
 from contextdash import clock
 from contextdash.pages import failing
+from contextdash.prepared import Prepared, given_number, given_text, totals
 from sessions_app.models import Decision, HookBucket, Mistake, Session
 from sessions_app.queries import usage
 from sessions_app.queries.texts import with_starts
@@ -71,17 +73,33 @@ def start() -> datetime:
     return timezone.localtime(clock.now()).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
+def _sessions(of_project: bool) -> QuerySet[Session, Any]:
+    rows = Session.objects.filter(deleted_at=None, last_us__gte=given_number("since_us"))
+    return totals(
+        rows.filter(project__slug=given_text("project")) if of_project else rows,
+        sessions=Count("key"),
+        turns=Sum("turn_count"),
+        calls=Sum("call_count"),
+        failed=Sum("failed_count"),
+    )
+
+
+_SESSIONS = Prepared(_sessions)
+_DELIVERED = Prepared(
+    lambda: totals(
+        HookBucket.objects.filter(start_us__gte=given_number("since_us")),
+        events=Sum("accepted"),
+        refused=Sum("refused"),
+    )
+)
+
+
 def figures(project: str | None, hooks: failing.Reports) -> Figures:
     since_us = clock.to_us(start())
-    rows = Session.objects.filter(deleted_at=None, last_us__gte=since_us)
-    rows = rows.filter(project__slug=project) if project else rows
-    of_sessions = rows.aggregate(
-        sessions=Count("key"), turns=Sum("turn_count"), calls=Sum("call_count"), failed=Sum("failed_count")
-    )
-    delivered = HookBucket.objects.filter(start_us__gte=since_us).aggregate(
-        events=Sum("accepted"), refused=Sum("refused")
-    )
-    numbers = {name: value or 0 for name, value in {**of_sessions, **delivered}.items()}
+    of_sessions = _SESSIONS.one(bool(project), since_us=since_us, project=project) or (0,) * 4
+    delivered = _DELIVERED.one(since_us=since_us) or (0, 0)
+    names = ("sessions", "turns", "calls", "failed", "events", "refused")
+    numbers = {name: n or 0 for name, n in zip(names, (*of_sessions, *delivered), strict=True)}
     spent = usage.cost_since(start().date(), project)
     return Figures(**numbers, hooks=hooks, spent=spent)
 

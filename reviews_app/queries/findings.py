@@ -9,6 +9,7 @@ from django.db.models.functions import Substr
 
 from contextdash.cleaning import clean
 from contextdash.clock import from_us
+from contextdash.db import within_prefix
 from contextdash.errors import Invalid
 from contextdash.ids import diff_key
 from contextdash.models import Change
@@ -95,7 +96,8 @@ def filtered(filters: Filters) -> QuerySet[Review]:
         rows = rows.filter(severity_rank=filters.severity)
     # Cleaned as what is stored was; PostgreSQL refuses a NUL even in a question.
     if file := clean(filters.file):
-        rows = rows.filter(Q(path=file) | Q(path__startswith=file.rstrip("/") + "/"))
+        folder = file.rstrip("/")
+        rows = rows.filter(Q(path=file) | Q(path__startswith=f"{folder}/"), within_prefix("path", folder))
     if diff := clean(filters.diff):
         key = diff_key(diff)
         rows = rows.filter(diff_key=key) if key else rows.filter(diff_hash=diff)

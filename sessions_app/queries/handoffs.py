@@ -1,7 +1,7 @@
 """Messages and hand-offs: who waits for whom."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,11 +59,11 @@ def open_handoffs(
 
     Newest first, content up to 300 characters.
     """
-    rows = _open(project)
-    if target:
-        rows = rows.filter(target=target)
-    rows = rows.select_related("session", "session__project")
-    return list(with_starts(rows, 300, "content").order_by("-ts", "-id")[:limit])
+    told = _WAITING.rows(False)
+    ids = [
+        pk for pk, name, slug in told if (not target or name == target) and (not project or slug == project)
+    ]
+    return _with_sessions(ids[:limit])
 
 
 def open_handoff_count(project: str | None = None) -> int:
@@ -72,9 +72,8 @@ def open_handoff_count(project: str | None = None) -> int:
 
 
 def _open_by_project(of_project: bool) -> QuerySet[AgentMessage, Any]:
-    # Of every project: a database that is asked for one may begin there and read all its messages.
     slug = F("session__project__slug") if of_project else Value(None, CharField())
-    return _open(None).order_by().values_list(slug).annotate(count=Count("id"))
+    return _open().order_by().values_list(slug).annotate(count=Count("id"))
 
 
 _OPEN = Prepared(_open_by_project)
@@ -98,24 +97,16 @@ def inbox(*, project: str | None, target: str | None, in_streams: bool) -> Inbox
     ``in_streams`` takes a later word of the target in another session of the same work stream for an answer
     as well: some clients make every turn a session.
     """
-    waiting = _open(project).order_by("-ts", "-id")
-    answered: set[int] = set()
     # All are counted, few are shown: only these are read with their texts and sessions.
+    waiting = [row for row in _WAITING.rows(in_streams) if not project or row[2] == project]
+    answered: set[int] = set()
     if in_streams:
-        places = (f"session__{name}" for name in Place._fields)
-        found = waiting.values_list("id", "target", "ts", *places)
-        handoffs = [Waiting(pk, name, ts, Place(*place)) for pk, name, ts, *place in found]
-        answered = answered_in_stream(handoffs)
-        told = [(one.pk, one.target) for one in handoffs]
-    else:
-        told = list(waiting.values_list("id", "target"))
-    kept = [(pk, name or "") for pk, name in told if pk not in answered]
+        answered = answered_in_stream([Waiting(row[0], row[1], row[3], Place(*row[4:])) for row in waiting])
+    kept = [(row[0], row[1]) for row in waiting if row[0] not in answered]
     counted = Counter(name for _, name in kept)
     shown = [pk for pk, name in kept if target in (None, name)]
-    rows = AgentMessage.objects.filter(id__in=shown[:INBOX_ROWS]).order_by("-ts", "-id")
-    rows = rows.select_related("session", "session__project").defer("session__user_request", "session__extra")
     return Inbox(
-        handoffs=list(with_starts(rows, 300, "content")),
+        handoffs=_with_sessions(shown[:INBOX_ROWS]),
         hidden=len(shown[INBOX_ROWS:]),
         targets=counted.most_common(),
         answered_elsewhere=len(answered),
@@ -149,19 +140,30 @@ def inbox_version() -> str:
     return f"{newest_id(AgentMessage)}.{newest_change()}"
 
 
-def _open(project: str | None) -> QuerySet[AgentMessage]:
+def _open() -> QuerySet[AgentMessage]:
+    """Of every project: a database that is asked for one may begin there and read all its messages."""
     newest = (
         AgentMessage.objects.filter(role=MessageRole.HANDOFF, acknowledged_at=None)
         .order_by("-ts", "-id")
         .values_list("id", flat=True)[:OPEN_HANDOFFS]
     )
-    ids: Iterable[int] = newest
-    if project:
-        # Chosen here: a database that is asked for a project may begin there and read all its messages.
-        told = AgentMessage.objects.filter(id__in=newest).values_list("id", "session__project__slug")
-        ids = [pk for pk, slug in told if slug == project]
-    rows = AgentMessage.objects.filter(~answered_later(), id__in=ids, session__deleted_at=None)
+    rows = AgentMessage.objects.filter(~answered_later(), id__in=newest, session__deleted_at=None)
     return rows.exclude(target=None).exclude(target="")
+
+
+def _waiting(with_places: bool) -> QuerySet[AgentMessage, Any]:
+    """(id, target, slug of the project), with places also the time and what ``Place`` holds; newest first."""
+    places = ("ts", *(f"session__{name}" for name in Place._fields)) if with_places else ()
+    return _open().order_by("-ts", "-id").values_list("id", "target", "session__project__slug", *places)
+
+
+_WAITING = Prepared(_waiting)
+
+
+def _with_sessions(ids: Sequence[int]) -> list[AgentMessage]:
+    rows = AgentMessage.objects.filter(id__in=ids).order_by("-ts", "-id")
+    rows = rows.select_related("session", "session__project").defer("session__user_request", "session__extra")
+    return list(with_starts(rows, 300, "content"))
 
 
 def _entry(row: Any) -> Entry:

@@ -298,7 +298,7 @@ def test_the_list_and_a_story_cost_few_queries(
     page: Client, full_board: None, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     first = column()[0]
-    for address, most in (("/board/list/", 21), (f"/board/stories/{first}/", 36), ("/board/moves/", 14)):
+    for address, most in (("/board/list/", 24), (f"/board/stories/{first}/", 36), ("/board/moves/", 14)):
         with django_assert_max_num_queries(most):
             assert page.get(address).status_code == 200
 
