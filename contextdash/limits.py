@@ -166,3 +166,12 @@ OTLP_UNKNOWN_BYTES = 64 * KIB
 
 OTLP_UNKNOWN_RECORDS = 100
 """Of the records of one telemetry request that nobody knows, the further ones are counted, and not stored."""
+
+UPLOAD_BYTES = 512 * MIB
+"""The largest upload of transcripts; a larger one is answered 413."""
+
+UPLOAD_UNPACKED_BYTES = 2048 * MIB
+"""What the zip files of one upload may hold together; more is left packed, and said."""
+
+UPLOAD_FILES = 10_000
+"""How many files of one upload are looked at; what its zip files hold besides is left packed, and said."""

@@ -5,6 +5,7 @@ from datetime import timedelta
 from contextdash import clock
 from contextdash.background import Task, register
 from contextdash.writer import write
+from sessions_app.importers import uploading
 from sessions_app.models import HookBucket, Quarantined
 from sessions_app.services import ending, logs, purging
 
@@ -35,6 +36,7 @@ def forget_quarantined() -> bool:
 
 
 def register_tasks() -> None:
+    uploading.register_task()
     register(Task("retention", "Looking for payloads that are too old", 3600, purging.open_retention))
     register(Task(purging.TASK, "Erasing what was purged", 5, purging.finish_purges))
     register(Task("undo", "Ending the day in which a deletion can be undone", 600, ending.end_undo))

@@ -26,6 +26,7 @@ def run(args: argparse.Namespace) -> int:
     with_django()
     from sessions_app.importers import finding
     from sessions_app.importers.files import Place, Result, import_file
+    from sessions_app.importers.stamps import stamp_of
 
     roots = [Path(path) for path in args.paths]
     if args.all:
@@ -34,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
         print("Name a file or folder, or say --all." if not args.all else "No client has transcripts here.")
         return 0 if args.all else 2
     found = finding.find(roots)
-    sizes = [one.path.stat().st_size for one in found]
+    sizes = [stamp_of(one.path).size for one in found]
     bar = _Bar(sum(sizes), len(found))
     results: list[Result] = []
     failed = 0
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     same = len(results) - len(read)
     print(f"{len(found)} transcripts: {len(read)} read, {same} unchanged, {events} new events.")
     if skipped:
-        print(f"{skipped} lines could not be used; see Imports in the admin pages.")
+        print(f"{skipped} lines could not be used; the page /imports/ shows them with their files.")
     return 1 if failed else 0
 
 

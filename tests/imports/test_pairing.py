@@ -65,7 +65,7 @@ def test_any_interleaving_gives_the_same(
 ) -> None:
     lines = FILE.read_bytes().splitlines(keepends=True)
     steps = data.draw(st.permutations(["hook"] * len(HOOKS) + ["line"] * 6))
-    cuts = sorted(data.draw(st.lists(st.integers(1, len(lines)), min_size=5, max_size=5))) + [len(lines)]
+    cuts = [*sorted(data.draw(st.lists(st.integers(1, len(lines)), min_size=5, max_size=5))), len(lines)]
     path = tmp_path_factory.mktemp("chats") / FILE.name
     found: list[dict[str, Any]] = []
     for order in (steps, ["hook"] * len(HOOKS) + ["line"] * 6):
