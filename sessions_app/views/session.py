@@ -33,6 +33,7 @@ from sessions_app.queries.timeline import KINDS, OFF_AT_FIRST, TimelineFilter
 from sessions_app.queries.usage import NOTHING, Spent, spent_below, spent_by
 from sessions_app.registry import Row, registry
 from sessions_app.views.drawing import Drawn, Lanes
+from sessions_app.views.folding import folded
 from sessions_app.views.seen import first_unseen
 
 OWN_TABS = (
@@ -229,10 +230,10 @@ def _stretch(
         below_us = whole_number(cursor.partition(".")[0]) or 0
         ends = seen_us is not None and below_us > seen_us >= (stretch.rows[-1].at_us if stretch.rows else 0)
         rows |= {"seen_ends": ends}
-        return rows | _rows(query, family, drawn, stretch.earlier, seen_us)
+        return rows | _rows(query, family, drawn, stretch.earlier, seen_us, rows["seen_key"])
     from_us = timeline.tail_starts(stretch.rows)
     at_rest = [row for row in drawn if row.row.at_us < from_us]
-    rows |= _rows(query, family, at_rest, stretch.earlier, seen_us)
+    rows |= _rows(query, family, at_rest, stretch.earlier, seen_us, rows["seen_key"])
     # The line comes into the tail where all above it was seen.
     above = stretch.rows[max(0, len(at_rest) - 1)].at_us if stretch.rows else 0
     tail_seen_us = seen_us if seen_us is not None and above <= seen_us else None
@@ -246,12 +247,17 @@ def _seen_key(rows: Sequence[Row], seen_us: int | None) -> str | None:
 
 
 def _rows(
-    query: QueryDict, family: Family, drawn: Sequence[Drawn], earlier: str | None, seen_us: int | None
+    query: QueryDict,
+    family: Family,
+    drawn: Sequence[Drawn],
+    earlier: str | None,
+    seen_us: int | None,
+    seen_key: str | None,
 ) -> dict[str, Any]:
     seen = None if seen_us is None else str(seen_us)
     return {
         "home_url": _address(QueryDict(), family.root),
-        "rows": drawn,
+        "rows": folded(drawn, seen_key),
         "earlier_url": _address(query, family.root, before=earlier, seen=seen) if earlier else None,
     }
 

@@ -29,6 +29,10 @@ document.addEventListener("live:swapped", show);
 // A link to one row opens it.
 function openTarget() {
   const row = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let fold = row && row.parentElement.closest("details"); fold; fold = fold.parentElement.closest("details")) {
+    fold.open = true;
+    row.scrollIntoView();
+  }
   const details = row && row.querySelector(":scope > details");
   if (details) details.open = true;
 }

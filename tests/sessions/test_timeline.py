@@ -397,3 +397,26 @@ def _ten_thousand_events() -> Session:
     session = tell.end(child_count=4)
     assert Event.objects.count() > 10_000
     return session
+
+
+def test_calls_that_only_look_are_folded_into_one_row(page: Client, db: None) -> None:
+    tell = started("folds", 30)
+    tell.prompt("Look around")
+    names = ("Read", "Grep", "Read", "mcp__fs__read_file", "Read")
+    looks = [tell.call(name, {"path": "x"}, "y") for name in names]
+    change = tell.call("Edit", {"file_path": "x"}, "y")
+    few = [tell.call("Read", {"path": "x"}, "y") for _ in range(3)]
+    bad = tell.call("Read", {"path": "x"}, error="not there")
+    last = tell.call("Bash", {"command": "make"}, "ok")
+    tell.answer("done")
+    tell.end()
+    text = page.get("/sessions/folds/").content.decode()
+    fold = re.search(r'<li class="ev ev--fold".*?</ol></details></li>', text, re.S)
+    assert fold
+    assert "5 reads" in fold[0]
+    assert "Read ×3" in fold[0]
+    assert re.findall(r'data-row="c-(\d+)"', fold[0]) == [str(call.key) for call in looks]
+    assert f'data-at="{looks[-1].started_us}"' in fold[0]
+    for call in (change, *few, bad, last):
+        assert f'id="c-{call.key}"' in text.replace(fold[0], "")
+    assert "ev--fold" not in page.get("/sessions/folds/?failed=1").content.decode()
