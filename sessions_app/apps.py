@@ -9,10 +9,18 @@ class SessionsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from sessions_app import housekeeping, ledger_guard, panels, panels_claims, panels_memory
+        from sessions_app import (
+            housekeeping,
+            ledger_guard,
+            panels,
+            panels_attachments,
+            panels_claims,
+            panels_memory,
+        )
 
         panels.register()
         panels_memory.register()
+        panels_attachments.register()
         panels_claims.register()
         housekeeping.register_tasks()
         post_migrate.connect(ledger_guard.install, sender=self, dispatch_uid="sessions_app.ledger_guard")

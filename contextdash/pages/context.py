@@ -22,7 +22,9 @@ SWITCHER_PROJECTS = 30
 
 
 _NAMES = ("name", "slug")
-_PROJECTS = Prepared(lambda: Project.objects.values_list(*_NAMES)[:SWITCHER_PROJECTS])
+_PROJECTS = Prepared(
+    lambda: Project.objects.filter(archived_at=None).values_list(*_NAMES)[:SWITCHER_PROJECTS]
+)
 _PROJECT = Prepared(lambda: Project.objects.filter(slug=given_text("slug")).values_list(*_NAMES))
 
 

@@ -82,7 +82,7 @@ def kept(request: HttpRequest) -> HttpResponse:
     before = whole_number(request.GET.get("before", ""))
     erased = queries.purges(before=before)
     context = {
-        **_area(request, "kept"),
+        **area(request, "kept"),
         "deleted": queries.deleted_sessions(),
         "running": queries.open_purges(),
         "erased": erased.items,
@@ -122,7 +122,7 @@ def purge(request: HttpRequest, session_id: str) -> HttpResponse:
 def redaction(request: HttpRequest) -> HttpResponse:
     """What is masked. A text that is posted is tried out and kept nowhere."""
     _writers_only(request)
-    context = {**_area(request, "redaction"), "on": configuration.REDACTION, "kinds": _kinds()}
+    context = {**area(request, "redaction"), "on": configuration.REDACTION, "kinds": _kinds()}
     if request.method == "POST":
         text = cut_bytes(clean(request.POST.get("text", "")), TRIED_BYTES)
         masked, found = try_out(text)
@@ -132,13 +132,14 @@ def redaction(request: HttpRequest) -> HttpResponse:
 
 def tabs(request: HttpRequest, current: str) -> list[Tab]:
     """The pages of the area that the person may see."""
-    pages = [("kept", "Kept and erased"), ("redaction", "Redaction")]
+    pages = [("projects", "Projects"), ("kept", "Kept and erased"), ("redaction", "Redaction")]
     if person_of(request).is_owner:
         pages.insert(0, ("people", "People"))
     return [Tab(title, reverse(name), name == current) for name, title in pages]
 
 
-def _area(request: HttpRequest, current: str) -> dict[str, Any]:
+def area(request: HttpRequest, current: str) -> dict[str, Any]:
+    """What the frame of each page of the area needs."""
     return {"nav": "settings", "tabs": tabs(request, current)}
 
 

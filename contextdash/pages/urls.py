@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from contextdash.pages import auth, connect, people, profile, settings, standup, today
+from contextdash.pages import auth, connect, people, profile, projects, settings, standup, today
 
 urlpatterns: list[URLPattern] = [
     path("", today.today, name="today"),
@@ -17,6 +17,16 @@ urlpatterns: list[URLPattern] = [
     path("people/<int:pk>/active/", people.set_active, name="person_active"),
     path("people/<int:pk>/tokens/<int:token>/revoke/", people.revoke_token, name="person_revoke"),
     path("settings/", settings.settings, name="settings"),
+    path("settings/projects/", projects.projects, name="projects"),
+    path("settings/projects/new/", projects.project_new, name="project_new"),
+    path("settings/projects/order/", projects.project_order, name="project_order"),
+    path("settings/projects/<slug:slug>/page/", projects.project, name="project"),
+    path("settings/projects/<slug:slug>/change/", projects.project_change, name="project_change"),
+    path("settings/projects/<slug:slug>/archive/", projects.project_archive, name="project_archive"),
+    path("settings/projects/<slug:slug>/delete/", projects.project_delete, name="project_delete"),
+    path("settings/projects/<slug:slug>/sessions/", projects.project_sessions, name="project_sessions"),
+    path("settings/projects/<slug:slug>/add/", projects.project_add, name="project_add"),
+    path("settings/projects/<slug:slug>/remove/", projects.project_remove, name="project_remove"),
     path("settings/kept/", settings.kept, name="kept"),
     path("settings/redaction/", settings.redaction, name="redaction"),
     path("sessions/<str:session_id>/purge/", settings.purge, name="session_purge"),

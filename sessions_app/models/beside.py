@@ -53,6 +53,11 @@ class CopiedUsage(models.Model):
     def __str__(self) -> str:
         return f"{self.iteration_count} calls"
 
+    @property
+    def given(self) -> int:
+        """Tokens of all classes of input."""
+        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
+
 
 class WarmSession(models.Model):
     """A session that was made before anybody needed it. Unclaimed it shows nowhere until its first turn."""

@@ -13,6 +13,7 @@ from sessions_app.vocabulary import Audience
 
 FILES = 300
 """How many files the panel of a session shows."""
+COUNTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,10 @@ class Shown:
     @property
     def is_image(self) -> bool:
         return is_image(self.file)
+
+    @property
+    def by_tool(self) -> bool:
+        return self.file.iteration_id is not None or bool(self.file.call_id)
 
 
 def attachment_page(
@@ -64,6 +69,12 @@ def files_of(session: Session, *, everyone: bool = False) -> list[Shown]:
         newest, *earlier = sorted(versions, key=lambda row: -row.version)
         shown.append(Shown(newest, earlier))
     return sorted(shown, key=lambda one: (one.file.turn.number if one.file.turn else 0, one.file.pk))
+
+
+def seen_count(session: Session) -> int:
+    """How many files people are shown, earlier versions too; beyond COUNTED it says COUNTED."""
+    rows = Attachment.objects.filter(session=session).exclude(audience=Audience.MODEL)
+    return rows.order_by()[:COUNTED].count()
 
 
 def hidden_count(session: Session) -> int:

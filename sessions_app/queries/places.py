@@ -1,13 +1,18 @@
 """Projects as people arrange them, and the order of sessions in one."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db.models import Count, Max, Q, QuerySet
 
+from contextdash import clock
 from sessions_app.models import Project, Session
 from sessions_app.queries.sessions_api import find_session
 from sessions_app.services.places import order_of
+
+_COLOR = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})|[a-z]{3,20}")
 
 SHOWN = 200
 """How many sessions the page of a project shows in order."""
@@ -20,7 +25,16 @@ class Listed:
     project: Project
     sessions: int
     """Without subagents and deleted ones."""
-    newest_us: int | None
+    newest: datetime | None
+
+    @property
+    def color(self) -> str:
+        return drawable(self.project.color)
+
+
+def drawable(color: str) -> str:
+    """A colour as it is written into a picture; empty for what is none."""
+    return color if _COLOR.fullmatch(color) else ""
 
 
 def named_sessions(references: Sequence[str]) -> list[Session]:
@@ -52,7 +66,7 @@ def listed(*, archived: bool) -> list[Listed]:
         session_total=Count("session", filter=mine), newest_us=Max("session__last_us", filter=mine)
     )
     return [
-        Listed(row, row.session_total, row.newest_us or None)
+        Listed(row, row.session_total, clock.from_us(row.newest_us) if row.newest_us else None)
         for row in counted.order_by("position", "pk")[:1000]
     ]
 
