@@ -1,4 +1,5 @@
-"""The database's own guard of the ledger: no UPDATE of an Event at all, no DELETE without an open Purge.
+"""The database's own guard of the ledger: no UPDATE of an Event at all, no DELETE without an open Purge; no
+UPDATE of an entry in the journal of a tool operation.
 
 Triggers are installed after every migrate and not in a migration: SQLite rebuilds a table for many schema
 changes and silently drops its triggers with it.
@@ -22,6 +23,10 @@ SQLITE = {
             AND (session_key = OLD.session_id OR received_before_us > OLD.received_us)
         )
         BEGIN SELECT RAISE(ABORT, 'events leave by purge only'); END
+    """,
+    "journal_never_changes": """
+        CREATE TRIGGER journal_never_changes BEFORE UPDATE ON tool_journal_events
+        BEGIN SELECT RAISE(ABORT, 'journal entries never change'); END
     """,
 }
 
@@ -59,14 +64,27 @@ POSTGRESQL = (
     CREATE TRIGGER events_guard_truncate BEFORE TRUNCATE ON events
         FOR EACH STATEMENT EXECUTE FUNCTION guard_events()
     """,
+    """
+    CREATE OR REPLACE FUNCTION guard_journal() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        RAISE EXCEPTION 'journal entries never change' USING ERRCODE = 'integrity_constraint_violation';
+    END $$
+    """,
+    "DROP TRIGGER IF EXISTS journal_guard ON tool_journal_events",
+    """
+    CREATE TRIGGER journal_guard BEFORE UPDATE ON tool_journal_events
+        FOR EACH ROW EXECUTE FUNCTION guard_journal()
+    """,
 )
+
+TABLES = frozenset({"events", "tool_journal_events"})
 
 
 def install(using: str = "default", **kwargs: Any) -> None:
     """Receiver of ``post_migrate``; safe to repeat."""
     connection = connections[using]
-    if "events" not in connection.introspection.table_names():
-        return  # a migration backwards to nothing
+    if not set(connection.introspection.table_names()) >= TABLES:
+        return  # a migration backwards
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             for name, statement in SQLITE.items():
@@ -81,14 +99,16 @@ def installed(using: str = "default") -> bool:
     connection = connections[using]
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'events'")
+            cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
             return set(SQLITE) <= {row[0] for row in cursor.fetchall()}
-        cursor.execute("SELECT tgname FROM pg_trigger WHERE tgname LIKE 'events_guard%%'")
-        return len(cursor.fetchall()) == 2
+        cursor.execute("SELECT tgname FROM pg_trigger WHERE NOT tgisinternal")
+        return {"events_guard", "events_guard_truncate", "journal_guard"} <= {
+            row[0] for row in cursor.fetchall()
+        }
 
 
 def check_installed(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[checks.CheckMessage]:
-    """System check: an ``events`` table without its guard."""
+    """System check: tables of the ledger without their guard."""
     return [
         checks.Error(
             "The ledger's triggers are missing: events could be changed or deleted.",
@@ -96,5 +116,5 @@ def check_installed(*, databases: Sequence[str] | None = None, **kwargs: Any) ->
             id="contextdash.E010",
         )
         for alias in databases or []
-        if "events" in connections[alias].introspection.table_names() and not installed(alias)
+        if set(connections[alias].introspection.table_names()) >= TABLES and not installed(alias)
     ]

@@ -2,8 +2,10 @@ import pytest
 from django.db import DatabaseError, transaction
 
 from contextdash import clock
-from sessions_app.models import Event, Purge
+from sessions_app.models import Event, Purge, ToolJournalEntry
+from sessions_app.services.ledger_append import TOOLS
 from tests import factories
+from tests.ledger import telling
 
 pytestmark = pytest.mark.django_db
 
@@ -37,6 +39,17 @@ def test_an_event_is_not_deleted_without_a_purge():
     with pytest.raises(DatabaseError, match="purge"), transaction.atomic():
         event.delete()
     assert Event.objects.count() == 1
+
+
+def test_an_entry_of_a_journal_is_never_changed():
+    of = telling.run()
+    tell = telling.Teller(of)
+    telling.append(of, tell.call("c1"), tell.dispatch("c1"), writers=TOOLS)
+    with pytest.raises(DatabaseError, match="never change"), transaction.atomic():
+        ToolJournalEntry.objects.update(state="recovery_completed")
+    with pytest.raises(DatabaseError, match="never change"), transaction.atomic():
+        Event.objects.update(seq=9)
+    assert ToolJournalEntry.objects.get().state == "prepared"
 
 
 def test_an_open_purge_lets_the_events_of_its_session_go_and_no_others():
