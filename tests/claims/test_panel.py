@@ -1,6 +1,7 @@
 """Claims of a session, raw: what the ledger's page leads to."""
 
 import html
+import json
 
 import pytest
 
@@ -14,6 +15,21 @@ from tests.ledger.telling import run
 pytestmark = pytest.mark.django_db
 
 HOSTILE = "<script>alert(1)</script>"
+
+
+def test_the_export_of_a_session_holds_them(api, page):
+    of = run("s-1", run_id="run-0")
+    api.post("spawns", WORK)
+    api.post("continuations", body(sealed()))
+    write(piece(of, "Half a sentence"))
+    answer = page.get("/sessions/s-1/export.json")
+    told = json.loads(b"".join(answer.streaming_content))["sessions"][0]
+    assert [row["child_session_id"] for row in told["spawns"]] == ["child-1"]
+    assert [row["claim_id"] for row in told["continuations"]] == ["claim-1"]
+    assert [row["text"] for row in told["streams"]] == ["Half a sentence"]
+    text = b"".join(page.get("/sessions/s-1/export.md").streaming_content).decode()
+    for told_so in ("child-1", "claim-1", "Half a sentence"):
+        assert told_so in text
 
 
 def test_the_ledger_leads_to_what_was_claimed_and_each_kind_is_shown(
