@@ -2,8 +2,7 @@
 
 The objects that a finding is read from are checked property by property, and no others are allowed in them,
 as in the schema. What is carried beside them (graphs, threads, web requests, taxonomies…) is checked to be
-an object or a list of objects and not read. Not checked: that URIs and dates are well formed, and that no
-list holds an item twice.
+an object or a list of objects and not read; the published schema itself (``sarif.schema``) checks it.
 """
 
 from typing import Annotated, Any, Literal

@@ -13,6 +13,7 @@ from contextdash.errors import Invalid
 from contextdash.ids import digest16
 from contextdash.limits import NAME_CHARS, PATH_CHARS
 from reviews_app.models import Resolution, Severity
+from reviews_app.sarif import schema
 from reviews_app.sarif.model import Fix, Location, Log, Message, Result, Rule, Run
 
 RESULTS = 5000
@@ -56,13 +57,16 @@ def read_sarif(raw: bytes) -> Sequence[Imported]:
             RESULTS results.
     """
     try:
-        log = msgspec.convert(decode_json(raw.removeprefix(b"\xef\xbb\xbf")), Log)
+        document = decode_json(raw.removeprefix(b"\xef\xbb\xbf"))
+        log = msgspec.convert(document, Log)
     except msgspec.ValidationError as error:
         raise Invalid(f"This is no SARIF 2.1.0. {_with_path(str(error))}", field="sarif") from None
     runs = log.runs or []
     count = sum(len(run.results or []) for run in runs)
     if count > RESULTS:
         raise Invalid(f"The log has {count} results; at most {RESULTS} (RESULTS) are taken.", field="sarif")
+    # The types above name the first error more exactly; the schema sees to all that is not read.
+    schema.check(document)
     return [made for run in runs for made in _of_run(run)]
 
 

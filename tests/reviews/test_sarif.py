@@ -9,6 +9,7 @@ from contextdash.errors import Conflict, Invalid, Malformed
 from contextdash.models import Change
 from reviews_app.models import Review
 from reviews_app.queries.findings import Filters, for_export
+from reviews_app.sarif import schema
 from reviews_app.sarif.reading import read_sarif
 from reviews_app.sarif.writing import write_sarif
 from reviews_app.services.reviews import set_resolution
@@ -164,6 +165,19 @@ def test_a_result_that_only_moved_is_known_by_its_fingerprint():
             ),
             "$.runs[0].results[0].locations[0].physicalLocation.region",
         ),
+        # What no finding is read from is as the published schema wants it, too.
+        (sarif(result(webRequest={"index": -5})), "$.runs[0].results[0].webRequest.index"),
+        (sarif(result(graphs=[{"nodes": [{}]}])), "$.runs[0].results[0].graphs[0].nodes[0]"),
+        (
+            sarif(result(codeFlows=[{"threadFlows": [{"locations": [{"importance": "dire"}]}]}])),
+            "$.runs[0].results[0].codeFlows[0].threadFlows[0].locations[0].importance",
+        ),
+        (sarif(result(relatedLocations=[{"id": 1}, {"id": 1}])), "$.runs[0].results[0].relatedLocations"),
+        (
+            sarif(invocations=[{"executionSuccessful": True, "startTimeUtc": "today"}]),
+            "$.runs[0].invocations[0].startTimeUtc",
+        ),
+        (sarif(driver={"informationUri": "no address"}), "$.runs[0].tool.driver.informationUri"),
     ],
 )
 def test_an_invalid_log_names_the_path_of_its_first_error_and_imports_nothing(document, path):
@@ -219,6 +233,7 @@ def test_what_goes_out_is_valid_and_comes_back_the_same():
     reviews, reasons = for_export(Filters(), limit=10)
     raw = write_sarif(reviews, reasons)
     document = json.loads(raw)
+    schema.check(document)
     assert [run["tool"]["driver"]["name"] for run in document["runs"]] == ["code-reviewer", "tester"]
     assert import_sarif(raw=raw, actor=SYSTEM).known == 3  # they are here already
 
