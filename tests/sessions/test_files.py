@@ -2,10 +2,12 @@
 
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
@@ -209,3 +211,20 @@ def test_files_of_clients_with_shapes_of_their_own() -> None:
     deliveries.deliver(deliveries.seen(gemini, client="gemini"))
     rows = set(TouchedFile.objects.values_list("path", "action"))
     assert rows == {("/o.py", "edit"), ("/c.py", "write"), ("/g.py", "edit")}
+
+
+@pytest.mark.django_db
+def test_files_of_older_calls_are_filled_in_by_the_migration() -> None:
+    deliver("t1", "Read", {"file_path": "/a.py"})
+    deliver("t2", "apply_patch", {"input": PATCH})
+    deliver("t3", "Bash", {"command": "rm /a.py"})
+    result_only = deliveries.tool("PostToolUse", "t4", "Write", tool_input={"file_path": "/b.py"})
+    deliveries.deliver(deliveries.seen(result_only))
+    written = touched()
+    assert len(written) == 6
+    TouchedFile.objects.all().delete()
+    migration = import_module("sessions_app.migrations.0004_touched_files")
+    for _ in range(2):
+        migration.fill(apps, None)
+        assert touched() == written
+    assert TouchedFile.objects.count() == 6
