@@ -34,6 +34,7 @@ class PartialOut(Schema):
     kind: str
     after_seq: int = Field(description="It is shown after the event of this seq in its run; 0 is first.")
     text: str
+    size: int = Field(description="Bytes of the text; a list holds its first 256 KiB.")
     event: dict[str, Any] = Field(description="As it would be if the stream ended here.")
     updated_at: str
 
@@ -80,6 +81,7 @@ def partial_out(row: Partial) -> dict[str, Any]:
         "kind": row.kind,
         "after_seq": row.after_seq,
         "text": row.text,
+        "size": row.size,
         "event": row.envelope,
         "updated_at": clock.iso(clock.from_us(row.updated_us)),
     }

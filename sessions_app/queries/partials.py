@@ -5,14 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Sum
+from django.db.models import Prefetch, QuerySet, Sum
 
 from contextdash.errors import NotFound, TooLarge
-from contextdash.limits import REPLAY_BYTES
+from contextdash.limits import PAGE_ROWS, REPLAY_BYTES
 from sessions_app.ledger.digests import stream_key
 from sessions_app.models import Event, PartialSegment, PartialSnapshot, Run
 from sessions_app.queries.ledger_replay import whole_run
 from sessions_app.queries.sessions_api import payload_value
+
+LISTED_SEGMENTS = 4
+"""How much of a stream a list holds: 256 KiB."""
 
 _FINAL_KINDS = ("text", "thinking", "function_response")
 
@@ -30,12 +33,14 @@ class Partial:
     event_id: str
     kind: str
     text: str
+    size: int
+    """Bytes of the whole text, of which a list holds the beginning only."""
     envelope: dict[str, Any]
 
 
 def partials_of(run: Run) -> list[Partial]:
     """A run's streams by the place they are shown at, then by time and id. A corrupt one is left out."""
-    rows = PartialSnapshot.objects.filter(run=run).prefetch_related("segments").select_related("run")
+    rows = _measured().filter(run=run).prefetch_related("segments")
     read = [_read(row) for row in rows.order_by("after_seq", "occurred_us", "event_id", "pk")]
     return [partial for partial in read if partial is not None]
 
@@ -73,12 +78,8 @@ def replayed(run: Run, *, after: int) -> list[Replayed]:
 
 def partial(key: str) -> Partial:
     """Raises NotFound where there is no such stream, where it is final, or corrupt."""
-    row = (
-        PartialSnapshot.objects.filter(stream_key=key, run__session__deleted_at=None)
-        .prefetch_related("segments")
-        .select_related("run")
-        .first()
-    )
+    rows = _measured().filter(stream_key=key, run__session__deleted_at=None)
+    row = rows.prefetch_related("segments").first()
     found = _read(row) if row is not None else None
     if found is None:
         raise NotFound("There is no such stream; when its final event comes, it leaves.")
@@ -86,9 +87,10 @@ def partial(key: str) -> Partial:
 
 
 def of_session(session_key: int) -> Sequence[Partial]:
-    """All of a session, newest first."""
-    rows = PartialSnapshot.objects.filter(run__session=session_key).prefetch_related("segments")
-    read = [_read(row) for row in rows.select_related("run").order_by("-updated_us", "-pk")]
+    """The newest PAGE_ROWS of a session, newest first, each with its first LISTED_SEGMENTS."""
+    first = Prefetch("segments", PartialSegment.objects.filter(number__lte=LISTED_SEGMENTS))
+    rows = _measured().filter(run__session=session_key).prefetch_related(first)
+    read = [_read(row) for row in rows.order_by("-updated_us", "-pk")[:PAGE_ROWS]]
     return [partial for partial in read if partial is not None]
 
 
@@ -104,6 +106,10 @@ def is_final(run: Run, key: str) -> bool:
 
 def _is_end(envelope: Any, key: str) -> bool:
     return isinstance(envelope, dict) and not envelope.get("partial") and stream_key(envelope) == key
+
+
+def _measured() -> QuerySet[PartialSnapshot]:
+    return PartialSnapshot.objects.select_related("run").annotate(size=Sum("segments__size"))
 
 
 def _read(row: PartialSnapshot) -> Partial | None:
@@ -125,5 +131,6 @@ def _read(row: PartialSnapshot) -> Partial | None:
         event_id=row.event_id,
         kind=row.kind,
         text=text,
+        size=row.size or 0,  # type: ignore[attr-defined]  # annotated
         envelope=envelope,
     )

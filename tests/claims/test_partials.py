@@ -68,6 +68,16 @@ def test_a_segment_ends_at_64_kib_and_the_text_goes_on_in_the_next():
     assert all(row.size <= 64 * 1024 for row in rows)
 
 
+def test_a_list_holds_the_beginning_of_a_long_stream(api):
+    of = run()
+    for _ in range(9):
+        write(piece(of, "word " * 8000))
+    (listed,) = api.get("partials", session="s-1").json()["items"]
+    assert listed["size"] == 360_000
+    assert 240_000 < len(listed["text"]) <= 256 * 1024
+    assert len(api.get(f"partials/{listed['stream_key']}").json()["text"]) == 360_000
+
+
 def test_a_secret_that_is_cut_in_two_is_masked_as_a_whole():
     secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     for cut in (2, 10, 25, len(secret) - 1):
