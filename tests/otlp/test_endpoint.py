@@ -40,6 +40,11 @@ def test_tokens_that_may_ingest(owner: User, scope: str) -> None:
     assert Exporter(secret).send(LOGS).status_code == 200
 
 
+def test_a_header_that_is_written_as_in_an_address(exporter: Exporter) -> None:
+    exporter.headers = {"Authorization": exporter.headers["Authorization"].replace(" ", "%20")}
+    assert exporter.send(LOGS).status_code == 200
+
+
 def test_others_are_told_so_in_their_encoding(owner: User) -> None:
     answer = Exporter("cdt_nobody").send(LOGS)
     assert (answer.status_code, answer["WWW-Authenticate"]) == (401, "Bearer")

@@ -77,6 +77,8 @@ def test_sent_again_in_the_other_encoding_nothing_changes(exporter: Exporter) ->
         assert (answer.status_code, answer.content) == (200, b"")
         assert answer["Content-Type"] == "application/x-protobuf"
     assert everything() == first
+    counted = HookBucket.objects.filter(client="claude-code telemetry", event="api_request")
+    assert list(counted.values_list("accepted", "duplicate")) == [(1, 1)]
     claude = Session.objects.get(id=EXPECTED["metrics"]["session_id"])
     assert claude.client == "claude-code"
     assert claude.iteration_count == EXPECTED["logs"]["api_requests"]

@@ -13,7 +13,7 @@ from contextdash.limits import NAME_CHARS
 from sessions_app.importers.gathering import IterationSeen, Whose, whose
 from sessions_app.ingest import reading
 from sessions_app.ingest.files import files_of
-from sessions_app.ingest.otlp.taking import Piece, Taker, shown_attributes
+from sessions_app.ingest.otlp.taking import Taker, shown_attributes
 from sessions_app.ingest.otlp.wire import LogRecord, Span, whole
 from sessions_app.ingest.reading import Known, text
 from sessions_app.pricing import Usage
@@ -77,7 +77,6 @@ def take_log(taker: Taker, record: LogRecord) -> None:
     if known is None and not taker.may_keep_unknown(told):
         taker.count(SERVICE, "other log", "unknown")
         return
-    taker.count(SERVICE, name if known else "other log", "accepted" if known else "unknown")
     who = whose(session, _agent_id(record.attributes))
     at_us = taker.at_us(record.nanos)
     own_id = ("log", who.root_id, name, text(record.attributes, "event.sequence"), str(record.nanos))
@@ -108,7 +107,7 @@ def take_log(taker: Taker, record: LogRecord) -> None:
         before, after = (text(told, key) for key in ("pre_tokens", "post_tokens"))
         trigger = text(told, "trigger", 40)
         seen.data = one_line(f"{trigger}: {before} to {after} tokens" if before else trigger, 300)
-    taker.pieces.append(Piece(seen, iteration))
+    taker.take(seen, name if known else "other log", iteration=iteration)
 
 
 def take_span(taker: Taker, span: Span, request: Mapping[str, Span]) -> None:
@@ -123,7 +122,6 @@ def take_span(taker: Taker, span: Span, request: Mapping[str, Span]) -> None:
         taker.count(SERVICE, "other span", "unknown")
         return
     known = name in SPANS
-    taker.count(SERVICE, f"span {name}" if known else "other span", "accepted" if known else "unknown")
     who = whose(session, _agent_id(span.attributes))
     start_us, end_us = taker.at_us(span.start_nanos), taker.at_us(span.end_nanos)
     seen = taker.observe(
@@ -147,7 +145,9 @@ def take_span(taker: Taker, span: Span, request: Mapping[str, Span]) -> None:
         parent = request.get(span.parent_id)
         names = {} if parent is None else parent.attributes
         _tool(seen, "tool_result", {key: names.get(key) for key in ("tool_use_id", "tool_name")} | told)
-    taker.pieces.append(Piece(seen, iteration))
+        if seen.duration_us is None:
+            seen.duration_us = max(0, end_us - start_us)
+    taker.take(seen, f"span {name}" if known else "other span", iteration=iteration)
 
 
 def _agent_id(told: Mapping[str, Any]) -> str:
@@ -161,7 +161,9 @@ def _call(
     request_id = text(told, "request_id", NAME_CHARS)
     if not request_id or told.get("output_tokens") is None:
         return None
-    took_us = reading.milliseconds(whole(told.get("duration_ms")))
+    took_us = _took_us(told)
+    if took_us is None and began_us is not None:
+        took_us = max(0, ended_us - began_us)
     written = _tokens(told, "cache_creation_tokens")
     return IterationSeen(
         identity=_identity(who, request_id),
@@ -239,7 +241,14 @@ def _tool(seen: Any, name: str, told: Mapping[str, Any]) -> None:
     seen.files = files_of(seen.tool, asked)
     seen.input_size = whole(told.get("tool_input_size_bytes"))
     seen.output_size = max(0, whole(told.get("tool_result_size_bytes")))
-    seen.duration_us = reading.milliseconds(whole(told.get("duration_ms")))
+    seen.duration_us = _took_us(told)
+
+
+def _took_us(told: Mapping[str, Any]) -> int | None:
+    sent = told.get("duration_ms")
+    return (
+        reading.milliseconds(sent if isinstance(sent, float) else whole(sent)) if sent is not None else None
+    )
 
 
 def _tool_began(seen: Any, told: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from urllib.parse import unquote
 
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -90,7 +91,8 @@ def _take(request: HttpRequest, signal: str) -> Taker:
 
 
 def _sender(request: HttpRequest) -> Token:
-    scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+    # The variable that sets an exporter's headers holds them percent-encoded; some send them so.
+    scheme, _, secret = unquote(request.headers.get("Authorization", "")).partition(" ")
     known = scheme.lower() == "bearer" and secret.strip()
     token = tokens.authenticate(secret.strip()) if known else None
     if token is None:

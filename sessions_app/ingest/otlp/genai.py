@@ -15,7 +15,7 @@ from sessions_app.importers.iterations import TOTAL
 from sessions_app.ingest import reading
 from sessions_app.ingest.files import files_of
 from sessions_app.ingest.otlp.messages import decoded, last_said
-from sessions_app.ingest.otlp.taking import Piece, Taker, shown_attributes
+from sessions_app.ingest.otlp.taking import Taker, shown_attributes
 from sessions_app.ingest.otlp.wire import Span, whole
 from sessions_app.ingest.reading import LONGEST_CALL_US, text
 from sessions_app.models import Event, Session
@@ -117,7 +117,6 @@ def _take(taker: Taker, span: Span, traces: Traces) -> None:
     if not known and not taker.may_keep_unknown(told):
         taker.count(span.service, "other span", "unknown")
         return
-    taker.count(span.service, sort if known else "other span", "accepted" if known else "unknown")
     if sort in AGENTS:
         _agent(taker, span, told, traces)
     elif sort in CALLS:
@@ -127,9 +126,9 @@ def _take(taker: Taker, span: Span, traces: Traces) -> None:
     else:
         who, turn_id = _belongs(span, traces)
         at_us = taker.at_us(span.start_nanos)
-        taker.pieces.append(
-            Piece(_observe(taker, who, span, told, "span", EventKind.OTHER, at_us, turn_id=turn_id))
-        )
+        seen = _observe(taker, who, span, told, "span", EventKind.OTHER, at_us, turn_id=turn_id)
+        seen.known = False
+        taker.take(seen, "other span")
 
 
 def _belongs(span: Span, traces: Traces) -> tuple[Whose, str]:
@@ -169,7 +168,8 @@ def _agent(taker: Taker, span: Span, told: Mapping[str, Any], traces: Traces) ->
         total = _iteration(span, told, who, span.span_id, start_us, end_us)
         if total is not None:
             total.purpose = TOTAL
-    taker.pieces += [Piece(began, total), Piece(ended)]
+    taker.take(began, operation(span), iteration=total)
+    taker.take(ended, "")
 
 
 def _model_call(taker: Taker, span: Span, told: Mapping[str, Any], traces: Traces) -> None:
@@ -178,7 +178,7 @@ def _model_call(taker: Taker, span: Span, told: Mapping[str, Any], traces: Trace
     seen = _observe(taker, who, span, told, "span", EventKind.MODEL_CALL, start_us, turn_id=turn_id)
     if _failed(span):
         seen.category, seen.priority, seen.data = "error", 2, one_line(_error(span, told), 300)
-    taker.pieces.append(Piece(seen, _iteration(span, told, who, turn_id, start_us, end_us)))
+    taker.take(seen, operation(span), iteration=_iteration(span, told, who, turn_id, start_us, end_us))
 
 
 def _tool(taker: Taker, span: Span, told: Mapping[str, Any], traces: Traces) -> None:
@@ -196,7 +196,7 @@ def _tool(taker: Taker, span: Span, told: Mapping[str, Any], traces: Traces) -> 
     seen.error = _error(span, told) if _failed(span) else ""
     took_us = (span.end_nanos - span.start_nanos) // 1000
     seen.duration_us = took_us if 0 <= took_us <= LONGEST_CALL_US else None
-    taker.pieces.append(Piece(seen))
+    taker.take(seen, operation(span))
 
 
 def _observe(
@@ -327,7 +327,7 @@ def _link(taker: Taker, spans: Sequence[Span], traces: Traces) -> None:
             at_us=at_us,
             body={"trace_id": trace, "conversation": named},
         )
-        taker.pieces.append(Piece(link))
+        taker.take(link, "")
         root_id = session_id(named)[0]
         if trace in earlier and trace != root_id:
             child = taker.observe(
@@ -340,4 +340,4 @@ def _link(taker: Taker, spans: Sequence[Span], traces: Traces) -> None:
                 body={"trace_id": trace, "conversation": named},
             )
             child.parent_id = root_id
-            taker.pieces.append(Piece(child))
+            taker.take(child, "")

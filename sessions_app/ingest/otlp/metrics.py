@@ -5,7 +5,7 @@ import math
 from contextdash.ids import digest16
 from sessions_app.importers.gathering import whose
 from sessions_app.ingest.otlp.claude_code import SERVICE, is_claude
-from sessions_app.ingest.otlp.taking import CodeSeen, Piece, Taker, shown_attributes
+from sessions_app.ingest.otlp.taking import CodeSeen, Taker, shown_attributes
 from sessions_app.ingest.otlp.wire import Point
 from sessions_app.ingest.reading import encode, text
 from sessions_app.vocabulary import EventKind
@@ -40,9 +40,9 @@ def take_point(taker: Taker, point: Point) -> None:
     if not math.isfinite(point.value) or not 0 <= point.value <= _MOST:
         taker.refuse(SERVICE, short, f"{point.name}: {point.value} is no count.")
         return
-    taker.count(SERVICE, short)
     number = round(point.value)
     if not number:
+        taker.count(SERVICE, short)
         return
     who = whose(session)
     told = shown_attributes(point.attributes)
@@ -56,4 +56,4 @@ def take_point(taker: Taker, point: Point) -> None:
         at_us=taker.at_us(point.nanos),
         body={**told, "value": number},
     )
-    taker.pieces.append(Piece(seen, code=CodeSeen(column, number)))
+    taker.take(seen, short, code=CodeSeen(column, number))

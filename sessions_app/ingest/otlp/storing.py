@@ -38,9 +38,19 @@ def store_taken(taker: Taker) -> None:
         pieces = taker.pieces[start : start + SLICE]
         (outcomes,) = writer.submit(_store_slices, [pieces])
         for piece, outcome in zip(pieces, outcomes, strict=True):
-            if outcome in _WHY:
-                taker.refuse(piece.observation.client, piece.observation.name, _WHY[outcome])
+            _tell(taker, piece, outcome)
     _count(taker=taker)
+
+
+def _tell(taker: Taker, piece: Piece, outcome: Outcome) -> None:
+    seen = piece.observation
+    if not piece.label:
+        return
+    if outcome in _WHY:
+        taker.refuse(seen.client, piece.label, _WHY[outcome])
+    else:
+        new = "accepted" if seen.known else "unknown"
+        taker.count(seen.client, piece.label, "duplicate" if outcome == Outcome.DUPLICATE else new)
 
 
 _WHY = {

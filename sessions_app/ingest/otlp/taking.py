@@ -45,6 +45,8 @@ class Piece:
     """One event and what is stored with it, if it is new."""
 
     observation: Observation
+    label: str
+    """What it is counted as; empty for what goes with another."""
     iteration: IterationSeen | None = None
     code: CodeSeen | None = None
 
@@ -60,8 +62,19 @@ class Taker:
         """Why records were not taken, one text for each."""
         self._unknown = 0
 
+    def take(
+        self,
+        seen: Observation,
+        label: str,
+        *,
+        iteration: IterationSeen | None = None,
+        code: CodeSeen | None = None,
+    ) -> None:
+        """An event is complete. ``label`` is one of a few: what is sent must not make rows without end."""
+        self.pieces.append(Piece(seen, label, iteration, code))
+
     def count(self, service: str, name: str, field: str = "accepted") -> None:
-        """For the Hooks page. ``name`` is one of a few: what is sent must not make rows without end."""
+        """For the Hooks page: a record of which nothing is stored."""
         client = f"{client_of(service)[:30]} telemetry"
         self.counts.add(self.delivery.received_us, client, name, field)
 
