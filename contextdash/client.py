@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 from contextdash.address import left_url
+from contextdash.client_ledger import Ledger
 from contextdash.client_memory import Memory
 from contextdash.client_sessions import Projects, Sessions
 from contextdash.client_stories import Sprints, Stories
@@ -71,6 +72,7 @@ class Client:
         self.stories = Stories(self)
         self.sprints = Sprints(self)
         self.memory = Memory(self)
+        self.ledger = Ledger(self)
         self.sessions = Sessions(self)
         self.projects = Projects(self)
 

@@ -39,7 +39,7 @@ class Lane(StrEnum):
     TERMINAL = "terminal"
 
 
-class _Strict(Struct, forbid_unknown_fields=True, rename="camel", frozen=True):
+class _Strict(Struct, forbid_unknown_fields=True, rename="camel"):
     pass
 
 
@@ -172,8 +172,8 @@ class Envelope(_Strict):
     model_visibility: Maybe[Literal["visible", "hidden"]] = UNSET
     status: Maybe[Literal["streaming", "completed", "failed", "aborted", "cancelled"]] = UNSET
     content: Maybe[Text | Thinking | FunctionCall | FunctionResponse | ErrorContent] = UNSET
-    actions: Actions = Actions()
-    refs: Refs = Refs()
+    actions: Actions = msgspec.field(default_factory=Actions)
+    refs: Refs = msgspec.field(default_factory=Refs)
 
     @property
     def terminal(self) -> bool:
