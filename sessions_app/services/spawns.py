@@ -108,9 +108,11 @@ def _become_child(child: Session, parent: Session, proposal: Proposal) -> None:
         name: getattr(child, name) or getattr(parent, name)
         for name in ("project_id", "place_id", "host", "workspace", "branch", "client")
     }
+    root_key = parent.family_root_id or parent.key
+    Session.objects.filter(family_root=child).update(family_root=root_key)
     Session.objects.filter(key=child.key).update(
         parent=parent,
-        family_root=parent.family_root_id or parent.key,
+        family_root=root_key,
         ordinal=F("ordinal") + 1,
         started_only=False,
         **inherited,

@@ -83,10 +83,12 @@ def test_a_deleted_child_keeps_its_place_for_ever(api):
 
 def test_a_child_that_is_known_already_is_linked_and_keeps_what_it_has(api):
     known = run("child-1", "turn-1", run_id="crun-1", invocation_id="inv-c")
+    api.post("spawns", {**WORK, "parent_session_id": "child-1", "child_session_id": "grandchild"})
     append(known, Teller(known).said("said", "On it."))
     assert api.post("spawns", WORK).status_code == 201
     assert Session.objects.get(id="child-1").parent_id == Session.objects.get(id="s-1").key
     assert Run.objects.filter(session__id="child-1").count() == 1
+    assert Session.objects.get(id="grandchild").family_root_id == Session.objects.get(id="s-1").key
 
 
 def test_a_call_that_is_told_after_its_spawn_leads_to_the_child_and_a_swarms_to_the_first(api):
