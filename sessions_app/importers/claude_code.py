@@ -8,6 +8,7 @@ from typing import Any
 from contextdash.cleaning import one_line
 from contextdash.clock import parse_us
 from contextdash.ids import child_session_id, digest16
+from sessions_app.importers import claude_plans
 from sessions_app.importers.claude_records import (
     CHAIN,
     EDITS,
@@ -228,12 +229,13 @@ class Reader:
             kind, told["error"] = EventKind.TOOL_FAILED, shown(plain(content))[:4000] or "failed"
         elif isinstance(rich, dict):
             told |= self._spawned(call_id, rich, who)
+            told["plans"] = claude_plans.answered(self.state, call_id, rich, who.root_id)
             if self.state.get("edits", {}).pop(call_id, None):
                 listed(self.facts, "files_touched", shown(text(rich, "filePath", 4096)))
         body = {"tool_use_id": call_id, "tool_response": response}
         self._out.observe(
             who,
-            f"result {call_id}",
+            f"result {call_id} {at_us}",
             name="tool_result",
             kind=kind,
             at_us=at_us,
@@ -338,7 +340,7 @@ class Reader:
             remember(self.state, "edits", call_id, 1)
         self._out.observe(
             who,
-            f"call {call_id}",
+            f"call {call_id} {at_us}",
             name="tool_use",
             kind=EventKind.TOOL_START,
             at_us=at_us,
@@ -348,6 +350,7 @@ class Reader:
             tool=name,
             summary=shown(reading.summary(block.get("input"))),
             files=touched(name, block.get("input")),
+            plans=claude_plans.asked(self.state, call_id, name, asked, who.root_id),
             input_size=reading.size(body, "tool_input"),
             cwd=text(record, "cwd"),
         )

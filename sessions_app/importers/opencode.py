@@ -248,4 +248,4 @@ def _micro(dollars: object) -> int | None:
         micro = int(Decimal(str(dollars)).scaleb(6).to_integral_value())
     except InvalidOperation:
         return None
-    return micro if 0 <= micro < 2**53 else None
+    return micro if 0 < micro < 2**53 else None  # nothing is what it says of subscriptions, too

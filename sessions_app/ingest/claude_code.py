@@ -144,7 +144,7 @@ def _tool(seen: Observation, body: Body) -> None:
 def _tool_start(seen: Observation, body: Body) -> None:
     _tool(seen, body)
     if seen.tool == "ExitPlanMode":
-        seen.plans = _proposed_plan(seen, body, PlanStatus.PROPOSED)
+        seen.plans = proposed_plan(seen.root_id, body, PlanStatus.PROPOSED)
 
 
 def _tool_end(seen: Observation, body: Body) -> None:
@@ -154,9 +154,9 @@ def _tool_end(seen: Observation, body: Body) -> None:
     if seen.tool in ("Agent", "Task"):
         _spawned(seen, body)
     elif seen.tool == "ExitPlanMode":
-        seen.plans = _proposed_plan(seen, body, PlanStatus.APPROVED)
+        seen.plans = proposed_plan(seen.root_id, body, PlanStatus.APPROVED)
     elif seen.tool in ("Write", "Edit", "MultiEdit"):
-        seen.plans = _written_plan(body)
+        seen.plans = written_plan(body)
 
 
 def _tool_failed(seen: Observation, body: Body) -> None:
@@ -185,14 +185,16 @@ def _spawned(seen: Observation, body: Body) -> None:
     seen.spawned_model = text(answer, "resolvedModel", 200)
 
 
-def _proposed_plan(seen: Observation, body: Body, status: str) -> tuple[PlanSeen, ...]:
+def proposed_plan(root_id: str, body: Body, status: str) -> tuple[PlanSeen, ...]:
+    """The plan of a call of ``ExitPlanMode``: tool_input and, once it was answered, tool_response."""
     asked, answer = mapping(body, "tool_input"), mapping(body, "tool_response")
     plan = text(asked, "plan") or text(answer, "plan")
-    path = text(asked, "planFilePath") or text(answer, "filePath") or f"plan mode of {seen.root_id}"
+    path = text(asked, "planFilePath") or text(answer, "filePath") or f"plan mode of {root_id}"
     return (PlanSeen(path=path, body=plan, title="", status=status),) if plan.strip() else ()
 
 
-def _written_plan(body: Body) -> tuple[PlanSeen, ...]:
+def written_plan(body: Body) -> tuple[PlanSeen, ...]:
+    """The plan as a call of ``Write``, ``Edit`` or ``MultiEdit`` left it: tool_input and tool_response."""
     asked, answer = mapping(body, "tool_input"), mapping(body, "tool_response")
     path = text(asked, "file_path") or text(answer, "filePath")
     if not reading.is_plan_path(path):

@@ -13,11 +13,12 @@ from django.db import IntegrityError, OperationalError, connection, transaction
 from contextdash.actor import SYSTEM
 from contextdash.clock import from_us
 from contextdash.errors import Refused
+from contextdash.ids import digest16
 from sessions_app.ingest import activity, calls, turns
-from sessions_app.ingest.observation import HISTORY, Observation, Outcome
+from sessions_app.ingest.observation import HISTORY, Observation, Outcome, PlanSeen
 from sessions_app.ingest.rows import CallRow, EventRow, SessionEventRow, SessionRow
 from sessions_app.ingest.state import UNNAMED, UNNAMED_MAIN, State
-from sessions_app.models import Quarantined, Session, Turn
+from sessions_app.models import Plan, Quarantined, Session, Turn
 from sessions_app.services.hook_buckets import Counts, add_counts
 from sessions_app.services.hook_events import log_hook_event
 from sessions_app.services.plans import snapshot_plan
@@ -275,6 +276,8 @@ def _capture_plans(state: State, accepted: Sequence[Observation]) -> None:
     for seen in accepted:
         for plan in seen.plans:
             row = state.sessions[seen.session_id]
+            if _is_overtaken(row, plan, seen):
+                continue
             try:
                 with transaction.atomic():
                     snapshot_plan(
@@ -289,6 +292,14 @@ def _capture_plans(state: State, accepted: Sequence[Observation]) -> None:
                     )
             except Refused as error:
                 log.warning("a plan of session %s was not kept: %s", row.id, error.detail)
+
+
+def _is_overtaken(row: SessionRow, plan: PlanSeen, seen: Observation) -> bool:
+    """Whether a later version is there: a transcript tells what was before, a late hook what is known."""
+    alike = Plan.objects.filter(project_id=row.project_id, path=plan.path)
+    digest = digest16(plan.body.encode("utf-8", "replace"))
+    newest = alike.filter(newest=True, ts__gt=from_us(seen.at_us)).exclude(body_digest=digest)
+    return newest.exists() and (seen.source in HISTORY or alike.filter(body_digest=digest).exists())
 
 
 def _refused(seen: Observation, outcome: Outcome) -> Quarantined:
