@@ -2,12 +2,14 @@
 
 import json
 import time
+from unittest.mock import patch
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contextdash.redaction import PATTERNS, mask
+from contextdash import redaction
+from contextdash.redaction import PATTERNS, mask, try_out
 
 HEX = "0123456789abcdef" * 4
 LETTERS = "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8" * 10
@@ -176,6 +178,41 @@ def test_a_dotted_capital_i_before_a_secret_does_not_shift_the_mask():
 
 def test_a_private_key_that_was_cut_off_is_masked_to_its_end():
     assert LETTERS not in mask(f"-----BEGIN PRIVATE KEY-----\n{LETTERS}")
+
+
+WORDS = [
+    "gh",
+    "glpat",
+    "xoxb",
+    "sk",
+    "hvs",
+    "SG",
+    "ya29",
+    "dop",
+    "v1",
+    "_",
+    "-",
+    ".",
+    " ",
+    '"',
+    "İ",
+    LETTERS[:40],
+]
+
+
+@settings(max_examples=500)
+@given(st.lists(st.sampled_from([text for text, _, _ in CASES.values()] + WORDS) | st.text(max_size=5)))
+def test_the_looks_for_small_texts_miss_nothing(pieces):
+    text = "".join(pieces)
+    quick = try_out(text)
+    with patch.object(redaction, "SMALL_CHARS", -1):
+        assert try_out(text) == quick
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_a_secret_in_a_long_text_is_masked_as_well(kind):
+    text, secret, _ = CASES[kind]
+    assert secret not in mask("x " * redaction.SMALL_CHARS + text)
 
 
 @given(st.text())
