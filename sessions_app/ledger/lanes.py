@@ -11,6 +11,7 @@ from msgspec import UNSET
 
 from contextdash.errors import Conflict
 from sessions_app.ledger.canonical import args_hash, is_args_hash
+from sessions_app.ledger.digests import stream_name
 from sessions_app.ledger.envelope import (
     Actions,
     DecisionPayload,
@@ -62,6 +63,10 @@ def check_lane(sent: Sent, place: str) -> None:
         _refuse("semantic_lane_conflict", f"A {lane} has no content of its own.", f"{place}.content")
     if event.partial and lane != Lane.TELL:
         _refuse("semantic_lane_conflict", f"A {lane} cannot be partial.", f"{place}.partial")
+    if event.partial and "actions" not in sent.value and stream_name(sent.value):
+        _refuse(
+            "partial_of_stream", "Pieces of a stream go to PUT partials/{stream_key}.", f"{place}.partial"
+        )
     if event.actions.permission_closure_accepted is not UNSET and _several(event.actions):
         _refuse("semantic_lane_conflict", "permissionClosureAccepted stands alone.", f"{place}.actions")
     if isinstance(event.content, FunctionCall | FunctionResponse):

@@ -58,6 +58,8 @@ def _masked(sent: Sent, raw: bytes) -> tuple[bytes, Mapping[str, Any]]:
 
 
 def _understand(seen: Observation, sent: Sent, shown: Mapping[str, Any]) -> None:
+    if sent.event.partial:
+        return  # it may still change
     content, actions = mapping(shown, "content"), mapping(shown, "actions")
     delta = mapping(actions, "stateDelta")
     match sent.lane:

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from contextdash import clock
 from contextdash.errors import Conflict
-from sessions_app.models import Event, Run, ToolCall, ToolJournalEntry, ToolOperation
+from sessions_app.models import Event, Purge, Run, ToolCall, ToolJournalEntry, ToolOperation
+from sessions_app.queries.ledger_replay import prefix_of
 from sessions_app.queries.tool_operations import resolutions, unsettled
 from sessions_app.services.ledger_append import PLAIN, TOOLS
 from tests.ledger.telling import Teller, append, run
@@ -177,6 +179,30 @@ def test_a_run_whose_calls_are_in_disorder_can_always_be_ended(of, tell):
     assert Run.objects.get().status == "failed"
     assert set(ToolCall.objects.values_list("state", flat=True)) == {"interrupted"}
     assert ToolOperation.objects.get().state == "prepared"
+
+
+def test_a_run_that_lost_events_goes_on_and_can_be_ended(of, tell):
+    append(of, tell.said("e1", "a"), tell.call("c1"), tell.said("e2", "b"))
+    purge = Purge.objects.create(session_key=of.session_id, reason="asked", started_at=clock.now())
+    Event.objects.filter(run=of, seq__in=(2, 3)).delete()
+    purge.finished_at = clock.now()
+    purge.save()
+    # No number is used twice, and what was told of the call is remembered.
+    assert [one.seq for one in append(of, tell.response("c1"), tell.end())] == [4, 5]
+    with pytest.raises(Conflict, match="expected 2, received 4") as refused:
+        prefix_of(of, to=None)
+    assert refused.value.code == "ledger_gap"
+    assert Run.objects.get().status == "completed"
+
+
+def test_a_piece_of_a_stream_is_no_event_and_a_lone_partial_changes_nothing(of, tell):
+    piece = {**tell.said("e1", "I am"), "partial": True, "refs": {"providerEventId": "step-1"}}
+    assert code_of(of, piece, writers=PLAIN) == "partial_of_stream"
+    append(of, {**tell.said("e2", "I am"), "partial": True})
+    assert Run.objects.get().answer == ""
+    with pytest.raises(Conflict) as refused:
+        prefix_of(of, to=None)
+    assert refused.value.code == "partial_in_prefix"
 
 
 def test_a_call_that_never_came_to_its_dispatch_is_told_apart(of, tell):
