@@ -7,7 +7,7 @@ from contextdash.background import Task, register
 from contextdash.writer import write
 from sessions_app.importers import uploading
 from sessions_app.models import HookBucket, Quarantined
-from sessions_app.services import ending, logs, purging
+from sessions_app.services import ending, logs, purging, resting
 
 BUCKETS_KEPT = timedelta(days=90)
 """How long the Hooks page knows how many deliveries there were."""
@@ -39,6 +39,7 @@ def register_tasks() -> None:
     uploading.register_task()
     register(Task("retention", "Looking for payloads that are too old", 3600, purging.open_retention))
     register(Task(purging.TASK, "Erasing what was purged", 5, purging.finish_purges))
+    register(Task("resting", "Ending sessions that only history tells of", 60, resting.end_resting))
     register(Task("undo", "Ending the day in which a deletion can be undone", 600, ending.end_undo))
     register(Task("hook-buckets", "Forgetting old counts of deliveries", 3600, forget_buckets))
     register(Task("logs", "Dropping the oldest lines of the log", 600, logs.forget_logs))

@@ -10,6 +10,8 @@ from sessions_app.importers.iterations import store_iterations
 from sessions_app.ingest import store as ingest
 from sessions_app.ingest.observation import Observation, Outcome
 from sessions_app.models import Event, ImportSource, Quarantined, Session
+from sessions_app.services.resting import RESTS_AFTER_US
+from sessions_app.vocabulary import Activity
 
 
 @dataclass(slots=True)
@@ -86,5 +88,10 @@ def _tell_session(part: Part) -> None:
         changed.append("title")
     if part.title:
         part.source.facts["title_given"] = part.title
+    over = session.activity == Activity.ENDED and session.activity_since_us == 0
+    if over and session.last_us > clock.now_us() - RESTS_AFTER_US:
+        # It was taken for ended, and goes on.
+        session.activity, session.ended_at = Activity.IDLE, None
+        changed += ["activity", "ended_at"]
     if changed:
         session.save(update_fields=changed)

@@ -15,7 +15,10 @@ from sessions_app.models import Session, SessionEvent
 from sessions_app.vocabulary import Activity, CallState, EventKind, RunStatus, SessionStatus, Source
 
 COMPACTION = (EventKind.COMPACT_START, EventKind.COMPACT_END)
-TOLD_OF_COMPACTION = (*COMPACTION, "compact_boundary", "compaction")
+ENDS_OF_COMPACTION = (EventKind.COMPACT_END, "compact_boundary", "compaction")
+TOLD_OF_COMPACTION = (EventKind.COMPACT_START, *ENDS_OF_COMPACTION)
+SAME_COMPACTION_US = 120 * 1_000_000
+"""What two sources tell of within this time is one compaction."""
 """Types of session events; the last two are a transcript's and telemetry's."""
 STARTS = frozenset({EventKind.SESSION_START, EventKind.SUBAGENT_START, EventKind.PROMPT})
 ENDS = frozenset({EventKind.SESSION_END, EventKind.SUBAGENT_END})
@@ -104,8 +107,26 @@ def count_compactions(state: State, session: SessionRow) -> None:
     )
     both = pending + stored
     session.compaction_count = max(
-        session.compaction_count, *(both.count(kind) for kind in TOLD_OF_COMPACTION)
+        session.compaction_count,
+        both.count(EventKind.COMPACT_START),
+        sum(both.count(kind) for kind in ENDS_OF_COMPACTION),
     )
+
+
+def same_compaction(state: State, session: SessionRow, seen: Observation, told_as: str) -> bool:
+    """Whether another source has told of the compaction: a transcript's numbers are then put on its line."""
+    others = [kind for kind in ENDS_OF_COMPACTION if kind != told_as]
+    near = (seen.at_us - SAME_COMPACTION_US, seen.at_us + SAME_COMPACTION_US)
+    for row in state.session_events:
+        if row.session_id == session.key and row.type in others and near[0] <= row.occurred_us <= near[1]:
+            row.data = seen.data if seen.source == Source.TRANSCRIPT and seen.data else row.data
+            return True
+    stored = SessionEvent.objects.filter(
+        session_id=session.key, type__in=others, occurred_us__range=near
+    ).first()
+    if stored is not None and seen.source == Source.TRANSCRIPT and seen.data:
+        SessionEvent.objects.filter(pk=stored.pk).update(data=seen.data)
+    return stored is not None
 
 
 def _introduce(state: State, session: SessionRow, seen: Observation) -> None:

@@ -229,6 +229,8 @@ def _touch_parent(state: State, parent: SessionRow, seen: Observation) -> None:
 
 
 def _tell(state: State, session: SessionRow, seen: Observation, event_key: int) -> None:
+    if seen.kind == EventKind.COMPACT_END and activity.same_compaction(state, session, seen, _type(seen)):
+        return
     state.session_events.append(
         SessionEventRow(
             session_id=session.key,
