@@ -170,7 +170,7 @@ def _lanes(family: Family, shown: Stretch) -> tuple[dict[int, Lane], int]:
     children = [
         child
         for child in family.children
-        if child.started_us < shown.end_us and _end_of(child, shown) >= shown.start_us
+        if child.started_us <= shown.end_us and _end_of(child, shown) >= shown.start_us
     ]
     lanes = {session.key: Lane(session) for session in (family.root, *children[: LANES - 1])}
     for child in children[: LANES - 1]:

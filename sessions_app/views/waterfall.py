@@ -7,9 +7,11 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from contextdash import live
+from contextdash.clock import from_us
 from contextdash.viewkit import wants_fragment, whole_number
 from sessions_app.models import Session
 from sessions_app.queries import waterfall as queries
@@ -66,8 +68,11 @@ def _strip(family: Family, whole: Stretch, shown: Stretch) -> Any:
 def _chart(family: Family, whole: Stretch, shown: Stretch, turn: int | None) -> dict[str, Any]:
     home = reverse("session_waterfall", args=[family.root.id])
     picture = queries.picture(family, whole, shown)
+    begins = timezone.localdate(from_us(shown.start_us))
     return {
         "home": home,
+        "day": None if begins == timezone.localdate() else begins,
+        "nothing": not any(lane.spans or lane.model or lane.calls for lane in picture.lanes),
         "drawn": drawing.draw(family, picture, lambda start, end: f"?from={start}&to={end}"),
         "zooms": _zooms(home, whole, shown),
         "turns": _turns(family.root, turn),
