@@ -11,6 +11,7 @@ from contextdash.errors import Malformed
 from contextdash.ids import digest16
 from contextdash.limits import NAME_CHARS
 from contextdash.redaction import mask
+from sessions_app.ingest.files import files_of
 from sessions_app.ingest.observation import Delivery, Observation
 from sessions_app.ingest.observing import each_text
 from sessions_app.ingest.reading import encode, mapping, milliseconds, size, summary, text
@@ -67,6 +68,7 @@ def _understand(seen: Observation, sent: Sent, shown: Mapping[str, Any]) -> None
             seen.kind = EventKind.TOOL_START
             seen.tool = text(content, "name", NAME_CHARS)
             seen.summary, seen.input_size = summary(content.get("args")), size(content, "args")
+            seen.files = files_of(seen.tool, content.get("args"))
         case Lane.RESPONSE:
             seen.kind = EventKind.TOOL_FAILED if content.get("isError") is True else EventKind.TOOL_END
             seen.tool = text(content, "name", NAME_CHARS)

@@ -14,6 +14,8 @@ from sessions_app.queries.changes import diff_of, patch_of, path_of
 from sessions_app.queries.kept import erased_words, erasure_of
 from sessions_app.queries.payloads import body_of, error_of, input_of, output_of, payload_of
 from sessions_app.queries.session import Family
+from sessions_app.queries.tool_operations import doubts
+from sessions_app.vocabulary import Activity
 
 PART_BYTES = 64 * KIB
 """How much of one input or output a page shows; "show all" fetches the rest of that one part."""
@@ -61,6 +63,8 @@ class CallDetail:
     ordinals: Sequence[int]
     erased: str = ""
     """When and by whom, as the end of a sentence; empty where that is not known."""
+    doubt: str = ""
+    """What a ledger leaves open about it."""
 
 
 def call_detail(family: Family, key: int) -> CallDetail:
@@ -80,6 +84,7 @@ def call_detail(family: Family, key: int) -> CallDetail:
         purged=purged,
         ordinals=sorted(event.ordinal for event in events.values()),
         erased=_erased(family.by_key()[call.session_id], call) if purged else "",
+        doubt=doubts(call, live=family.by_key()[call.session_id].activity == Activity.WORKING),
     )
 
 

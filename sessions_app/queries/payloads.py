@@ -36,6 +36,8 @@ def input_of(body: Body) -> Any:
         if part:
             return _mapping(part, "state").get("input")
         return _mapping(body, "input").get("args", _mapping(body, "output").get("args"))
+    if _is_ledger(body):
+        return _mapping(body, "content").get("args")
     return _read(_first_of(body, INPUT_KEYS))
 
 
@@ -44,6 +46,9 @@ def output_of(body: Body) -> Any:
     if _is_opencode(body):
         part = _part(body)
         return _mapping(part, "state").get("output") if part else _mapping(body, "output").get("output")
+    if _is_ledger(body):
+        content = _mapping(body, "content")
+        return None if content.get("isError") is True else _unwrapped(content.get("result"))
     found = _first_of(body, OUTPUT_KEYS)
     if isinstance(found, dict) and isinstance(found.get("textResultForLlm"), str):
         return found["textResultForLlm"]
@@ -54,7 +59,30 @@ def error_of(body: Body) -> Any:
     """What a call failed with."""
     if _is_opencode(body):
         return _mapping(_part(body), "state").get("error")
+    if _is_ledger(body):
+        content = _mapping(body, "content")
+        return _said(_unwrapped(content.get("result"))) if content.get("isError") is True else None
     return body.get("error")
+
+
+def _is_ledger(body: Body) -> bool:
+    return _mapping(body, "content").get("kind") in ("function_call", "function_response")
+
+
+def _unwrapped(result: Any) -> Any:
+    """What a ledger's client wraps by its kind: a text, a value, what a terminal showed."""
+    if not isinstance(result, dict):
+        return result
+    inner = {"text": "text", "json": "value", "terminal": "output"}.get(str(result.get("kind")))
+    return result.get(inner, result) if inner else result
+
+
+def _said(result: Any) -> Any:
+    """Of a failed command what it printed, errors first."""
+    if not isinstance(result, dict):
+        return result
+    printed = [result.get(name) for name in ("stderr", "stdout", "message")]
+    return next((text for text in printed if isinstance(text, str) and text.strip()), result)
 
 
 def _is_opencode(body: Body) -> bool:

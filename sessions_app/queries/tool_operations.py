@@ -9,7 +9,7 @@ from contextdash.errors import NotFound
 from contextdash.paging import Page, page
 from sessions_app.models import Event, LedgerCall, Session, ToolCall, ToolOperation
 from sessions_app.queries.sessions_api import payload_value
-from sessions_app.vocabulary import OperationState
+from sessions_app.vocabulary import CallState, OperationState
 
 UNSETTLED_ROWS = 1000
 """The most unsettled operations that one answer lists."""
@@ -37,7 +37,9 @@ def resolve(call: LedgerCall, operation: ToolOperation | None, *, new_protocol: 
         if call.result_event:
             return Resolution("completed", "matching_response")
         return (
-            Resolution("definitely_not_dispatched") if new_protocol else Resolution("indeterminate", "old_protocol")
+            Resolution("definitely_not_dispatched")
+            if new_protocol
+            else Resolution("indeterminate", "old_protocol")
         )
     settled = _SETTLED.get(OperationState(operation.state)) if operation.state in OperationState else None
     if settled is None:
@@ -64,6 +66,31 @@ def resolutions(calls: Iterable[ToolCall]) -> dict[int, tuple[Resolution, ToolOp
         )
         for key, one in told.items()
     }
+
+
+_DOUBTS = {
+    "parked": "Its recovery was given up: nobody knows whether it was done as asked.",
+    "definitely_not_dispatched": "It was never dispatched: nothing was done.",
+    "indeterminate": "It was never answered: nobody knows whether it was done.",
+    "corruption": "What its ledger tells of it contradicts itself.",
+}
+
+
+def doubts(call: ToolCall, *, live: bool) -> str:
+    """What a reader must know of a call whose end its ledger leaves open; empty where there is no doubt.
+
+    ``live``: its session works, so that an open call may be running.
+    """
+    if live and call.state == CallState.PREPARED:
+        return ""
+    told = resolutions([call]).get(call.key)
+    if told is None:
+        return ""
+    resolution, operation = told
+    parts = [_DOUBTS.get(resolution.verdict, "")]
+    if operation is not None and not operation.args_hash_ok:
+        parts.append("The hash of its arguments that was told is not theirs.")
+    return " ".join(part for part in parts if part)
 
 
 def operation_page(
