@@ -20,7 +20,7 @@ from contextdash.ids import child_session_id, digest16
 from sessions_app.importers.gathering import IterationSeen, joined, longer
 from sessions_app.ingest import store as ingest
 from sessions_app.ingest.observation import Observation
-from sessions_app.models import Iteration, Run, Session
+from sessions_app.models import Iteration, Run, Session, Turn
 from sessions_app.pricing import PriceBook
 from sessions_app.services.usage import TOKENS, Ledger, price_of, usage_of
 from sessions_app.vocabulary import EventKind, Source
@@ -48,6 +48,8 @@ class _Batch:
         self._seen = seen
         self._sessions: dict[str, Session] = {}
         self._runs: dict[tuple[int, str], int] = {}
+        self._models: dict[int, str] = {}
+        self._began: dict[int, int] = {}
 
     def store(self) -> None:
         places = {identity: self._place(identity, one) for identity, one in self._seen.items()}
@@ -68,7 +70,7 @@ class _Batch:
         _insert(made)
         if any(one.source == Source.OTLP for one in self._seen.values()):
             self._drop_totals({row.run_id for row in made if row.run_id is not None})
-        self._set_models(made)
+        self._store_told()
         self._ledger.store()
 
     # Where a call belongs.
@@ -147,6 +149,9 @@ class _Batch:
         _set_usage(row, one)
         row.cost_micro, row.priced_by = price_of(row, self._book)
         self._ledger.add(row)
+        self._tell_session(row)
+        if one.source == Source.OTLP:
+            self._tell_run(row.run_id, row.at_us)
         return row
 
     def _merge(self, row: Iteration, one: IterationSeen, place: tuple[str, str]) -> None:
@@ -164,6 +169,9 @@ class _Batch:
             self._ledger.add(before, -1)
             self._ledger.add(row)
         row.save()
+        self._tell_session(row)
+        if one.source == Source.OTLP:
+            self._tell_run(row.run_id, one.at_us)
 
     def _adopt(self, row: Iteration, one: IterationSeen) -> None:
         """The transcript tells of a call that was known by its telemetry: its word holds from now on."""
@@ -225,17 +233,22 @@ class _Batch:
             self._ledger.add(row, -1)
             row.delete()
 
-    def _set_models(self, made: "Sequence[_Row]") -> None:
-        # Titles and summaries are often made by a smaller model, outside of any turn.
-        newest = {
-            row.session_id: row.model
-            for row in made
-            if row.model and (row.source != Source.OTLP or row.run_id is not None)
-        }
-        for session in self._sessions.values():
-            model = newest.get(session.key)
-            if model and not session.model:
-                Session.objects.filter(key=session.key).update(model=model)
+    def _tell_session(self, row: "Iteration | _Row") -> None:
+        """Its model becomes the session's. Titles are often made by a smaller one, outside of any turn."""
+        if row.model and (row.source != Source.OTLP or row.run_id is not None):
+            self._models[row.session_id] = row.model
+
+    def _tell_run(self, run_id: int | None, at_us: int) -> None:
+        """A run began no later than any call of a model in it."""
+        if run_id is not None:
+            self._began[run_id] = min(at_us, self._began.get(run_id, at_us))
+
+    def _store_told(self) -> None:
+        for key, model in self._models.items():
+            Session.objects.filter(key=key, model="").update(model=model)
+        for key, at_us in self._began.items():
+            Run.objects.filter(key=key, started_us__gt=at_us).update(started_us=at_us)
+            Turn.objects.filter(runs=key, started_us__gt=at_us).update(started_us=at_us)
 
 
 @dataclass(slots=True)

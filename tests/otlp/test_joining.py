@@ -1,7 +1,7 @@
 """Hooks, transcript and telemetry of one run make the same of it, in whatever order and pieces they come."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -40,6 +40,14 @@ FILES = sorted((RUN / "projects").rglob("*.jsonl"))
 HERE = Place(host="desk")
 END_US = max(one["at_us"] for one in (*HOOKS, *OTLP)) + 1_000_000
 
+EVERY = ("hook", "file", "resourceLogs", "resourceSpans")
+TOGETHER: list[Collection[str]] = [
+    EVERY,
+    EVERY,
+    *(tuple(source for source in EVERY if source != missing) for missing in EVERY),
+    ("resourceLogs", "resourceSpans"),
+]
+"""Sources that may tell of one run: all of them, all but one, telemetry alone."""
 ITEMS = {"resourceLogs": ("scopeLogs", "logRecords"), "resourceSpans": ("scopeSpans", "spans")}
 
 
@@ -65,10 +73,10 @@ def telemetry(body: dict[str, Any]) -> None:
     assert not taker.refused
 
 
-def pieces(sizes: Sequence[int]) -> list[dict[str, Any]]:
-    """The run's telemetry in requests of these sizes, over and over; metrics as they came."""
+def pieces(sizes: Sequence[int], kinds: Collection[str] = EVERY) -> list[dict[str, Any]]:
+    """The run's telemetry of some kinds in requests of these sizes, over and over; metrics as they came."""
     found: list[dict[str, Any]] = []
-    for outer, (inner, records) in ITEMS.items():
+    for outer, (inner, records) in ((outer, ITEMS[outer]) for outer in ITEMS if outer in kinds):
         groups = [one["body"][outer][0] for one in OTLP if outer in one["body"]]
         every = [record for group in groups for scope in group[inner] for record in scope[records]]
         start = 0
@@ -136,8 +144,8 @@ def projections() -> dict[str, Any]:
     }
 
 
-def tell(order: Sequence[str], sizes: Sequence[int]) -> dict[str, Any]:
-    """Deliver all, in this order as far as it goes; what is then seen.
+def tell(order: Sequence[str], sizes: Sequence[int], sources: Collection[str] = EVERY) -> dict[str, Any]:
+    """Deliver all of these sources, in this order as far as it goes; what is then seen.
 
     ``hook``, ``file`` and ``otlp`` are the next of their kind, in groups of these sizes; ``again`` sends
     something once more that was sent before.
@@ -146,8 +154,10 @@ def tell(order: Sequence[str], sizes: Sequence[int]) -> dict[str, Any]:
     queues: dict[str, list[Any]] = {
         "hook": [(hooks, HOOKS[start : start + size]) for start in range(0, len(HOOKS), size)],
         "file": [(lambda path: import_file(path, place=HERE), path) for path in FILES],
-        "otlp": [(telemetry, body) for body in pieces(sizes)],
+        "otlp": [(telemetry, body) for body in pieces(sizes, sources)],
     }
+    for kind in queues.keys() - {"otlp"} - set(sources):
+        queues[kind] = []
     rest = [kind for kind, queue in queues.items() for _ in queue]
     done: list[Any] = []
     with transaction.atomic():
@@ -164,8 +174,8 @@ def tell(order: Sequence[str], sizes: Sequence[int]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def wanted() -> dict[str, Any]:
-    return tell((), (100,))
+def wanted() -> dict[Collection[str], dict[str, Any]]:
+    return {sources: tell((), (100,), sources) for sources in TOGETHER}
 
 
 KINDS = st.sampled_from(["hook", "hook", "hook", "otlp", "otlp", "file", "again"])
@@ -175,11 +185,17 @@ KINDS = st.sampled_from(["hook", "hook", "hook", "otlp", "otlp", "file", "again"
 @given(
     order=st.lists(KINDS, max_size=70),
     sizes=st.lists(st.integers(1, 60), min_size=1, max_size=4),
+    sources=st.sampled_from(TOGETHER),
 )
-def test_any_interleaving_gives_the_same(wanted: dict[str, Any], order: list[str], sizes: list[int]) -> None:
-    found = tell(order, sizes)
-    for noun in wanted:
-        assert found[noun] == wanted[noun], noun
+def test_any_interleaving_gives_the_same(
+    wanted: dict[Collection[str], dict[str, Any]],
+    order: list[str],
+    sizes: list[int],
+    sources: Collection[str],
+) -> None:
+    found = tell(order, sizes, sources)
+    for noun, rows in wanted[sources].items():
+        assert found[noun] == rows, noun
 
 
 def test_one_source_after_the_other_doubles_nothing() -> None:
