@@ -5,6 +5,7 @@ from backlog_app.views import backlog_list, board, links, sprints, story
 urlpatterns: list[URLPattern] = [
     path("board/", board.board, name="board"),
     path("board/moves/", board.moves, name="board_moves"),
+    path("board/claim/", board.claim, name="board_claim"),
     path("board/limits/", board.limits, name="board_limits"),
     path("board/flow/", sprints.flow_page, name="board_flow"),
     path("board/list/", backlog_list.backlog_list, name="backlog_list"),

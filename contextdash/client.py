@@ -160,7 +160,7 @@ class Client:
             path=path,
             body_md=body,
             title=title,
-            created_by=created_by,
+            created_by=created_by or "",
             status=status,
         )
 
@@ -179,7 +179,7 @@ class Client:
             topic=topic,
             choice=choice,
             rationale=rationale,
-            agent_name=agent,
+            agent_name=agent or "",
             supersedes=supersedes,
         )
 

@@ -55,6 +55,13 @@ class Sessions:
         """``session`` is its whole id."""
         return self._client._post(f"{_path(session)}/undelete", reason=reason)
 
+    def purge(self, session: str, *, reason: str) -> "Row":
+        """Erase for good what the events of a session and its subagents hold; for owners, scope admin.
+
+        ``session`` is its whole id. ``finished_at`` is None while it goes on.
+        """
+        return self._client._post(f"{_path(session)}/purge", reason=reason)
+
 
 class Projects:
     """``project`` is a slug or a number."""
@@ -71,9 +78,18 @@ class Projects:
         return self._client._post("projects", name=name, **values)
 
     def change(self, project: str, *, seen: int | None = None, reason: str = "", **values: Any) -> "Row":
-        """Set name, color, root, remote or position."""
+        """Set name, color, root, remote, archived or position."""
         path = f"projects/{quote(project, safe='')}"
         return self._client._patch(path, seen=seen, reason=reason, **values)
+
+    def delete(self, project: str, *, reason: str = "", seen: int | None = None) -> None:
+        """What is in it stays, in no project."""
+        self._client._delete(f"projects/{quote(project, safe='')}", seen=seen, reason=reason)
+
+    def order(self, project: str, sessions: Sequence[str], *, reason: str = "") -> "list[str]":
+        """These sessions first; ids of all in their order are answered."""
+        path = f"projects/{quote(project, safe='')}/order"
+        return list(self._client._put(path, sessions=list(sessions), reason=reason)["sessions"])
 
 
 def _path(session: str) -> str:

@@ -13,6 +13,7 @@ from backlog_app.models import BacklogItem, StoryStatus
 from backlog_app.queries import board as queries
 from backlog_app.queries import history, sprints
 from backlog_app.queries.filters import UNASSIGNED, Filters
+from backlog_app.services.moving import claim_next
 from backlog_app.services.sprints import set_limit
 from contextdash import live
 from contextdash.errors import Invalid
@@ -53,6 +54,16 @@ def moves(request: HttpRequest) -> HttpResponse:
     entries, following = history.of_board(limit=HISTORY_LINES, before_id=before)
     next_url = f"?before={following}" if following else ""
     return render(request, "board/moves.html", {"nav": "board", "entries": entries, "next_url": next_url})
+
+
+@changes
+def claim(request: HttpRequest) -> HttpResponse:
+    """The next ready story, in progress in the person's name."""
+    project = request.POST.get("project", "")[:100]
+    actor = actor_of(request)
+    row = claim_next(agent=actor.name, project=project or None, actor=actor)
+    messages.success(request, f"S-{row.pk} is yours")
+    return redirect("story", row.pk)
 
 
 def limits(request: HttpRequest) -> HttpResponse:

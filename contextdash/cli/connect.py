@@ -21,7 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--user", action="store_true", help="for every project of this user (the default)")
     where.add_argument("--project", metavar="DIR", type=Path, help="for the project in DIR only")
     parser.add_argument("--http", action="store_true", help="claude-code: let it post by itself")
-    parser.add_argument("--url", help=f"the server's address (default {left_url()}, or what is known)")
+    known = left_url().replace("%", "%%")  # argparse reads the text as a format
+    parser.add_argument("--url", help=f"the server's address (default {known}, or what is known)")
     parser.add_argument("--token", help="a token with the scope ingest or write")
     parser.add_argument("--exclude", metavar="DIR", action="append", default=[], help="a folder to leave out")
     parser.add_argument("--dry-run", action="store_true", help="only show what would change")

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from time import sleep
 
-from contextdash.cli.kit import Commands, command, with_django
+from contextdash.cli.kit import Commands, command, with_database
 
 BAR = 30
 
@@ -23,7 +23,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    with_django()
+    with_database()
     from sessions_app.importers import finding
     from sessions_app.importers.files import Place, Result, import_file
     from sessions_app.importers.stamps import stamp_of
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def watch(args: argparse.Namespace) -> int:
-    with_django()
+    with_database()
     from sessions_app.importers.following import Follower
 
     follower = Follower([Path(path) for path in args.paths], os.environ, Path.home())

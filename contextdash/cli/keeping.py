@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contextdash.cli.kit import Commands, command, with_django
+from contextdash.cli.kit import Commands, command, with_database, with_django
 
 if TYPE_CHECKING:
     from sessions_app.models import Purge
@@ -31,7 +31,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def backup(args: argparse.Namespace) -> None:
-    with_django()
+    with_database()
     from contextdash.services import backup as service
 
     copy = service.backup(args.file)
@@ -59,7 +59,7 @@ def restore(args: argparse.Namespace) -> None:
 
 
 def export(args: argparse.Namespace) -> None:
-    with_django()
+    with_database()
     from sessions_app.export.answer import chunks
     from sessions_app.queries.sessions_api import find_session
 
@@ -77,7 +77,7 @@ def export(args: argparse.Namespace) -> None:
 
 
 def purge(args: argparse.Namespace) -> None:
-    with_django()
+    with_database()
     from contextdash.actor import SYSTEM
     from sessions_app.queries.sessions_api import any_session
     from sessions_app.services.purging import purge_session
@@ -113,4 +113,7 @@ def _migrate(part: Path) -> None:
 
 
 def _rows(counts: Mapping[str, int]) -> str:
-    return "It holds " + ", ".join(f"{count:,} {name}" for name, count in counts.items()) + "."
+    told = {"reviews": "findings", "sprint_backlog": "stories", "users": "people"}
+    return (
+        "It holds " + ", ".join(f"{count:,} {told.get(name, name)}" for name, count in counts.items()) + "."
+    )

@@ -74,6 +74,27 @@ def with_django() -> None:
     django.setup()
 
 
+def with_database() -> None:
+    """As ``with_django``, where there is a database already: a command beside the server makes none.
+
+    Raises:
+        NotFound: no server ever ran here.
+    """
+    with_django()
+    from django.db import connection
+
+    from contextdash.db import database_file
+    from contextdash.errors import NotFound
+
+    file = database_file()
+    if (file is not None and not file.exists()) or "users" not in connection.introspection.table_names():
+        where = f"{file}" if file is not None else "DATABASE_URL"
+        raise NotFound(
+            f"There is no database of contextdash at {where} yet. The first start of the server makes it "
+            "(contextdash serve); CONTEXTDASH_DATA or DATABASE_URL names another."
+        )
+
+
 def own_url() -> str:
     """Where the server is, as people's browsers name it.
 

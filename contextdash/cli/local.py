@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from contextdash.cli.kit import Commands, command, table, with_django
+from contextdash.cli.kit import Commands, command, table, with_database
 from contextdash.cli.people import person_named
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _add_token(commands: Commands) -> None:
 
 
 def create_token(args: argparse.Namespace) -> None:
-    with_django()
+    with_database()
     from contextdash.actor import SYSTEM
     from contextdash.services import tokens
 
@@ -45,7 +45,7 @@ def create_token(args: argparse.Namespace) -> None:
 
 
 def list_tokens(args: argparse.Namespace) -> None:
-    with_django()
+    with_database()
     from contextdash.models import Token
 
     rows = [
@@ -56,7 +56,7 @@ def list_tokens(args: argparse.Namespace) -> None:
 
 
 def revoke_token(args: argparse.Namespace) -> None:
-    with_django()
+    with_database()
     from contextdash.actor import SYSTEM
     from contextdash.errors import NotFound
     from contextdash.models import Token
@@ -74,7 +74,7 @@ def revoke_token(args: argparse.Namespace) -> None:
 
 
 def examine(args: argparse.Namespace) -> int:
-    with_django()
+    with_database()
     from contextdash.cli.doctor import examine as findings_of
 
     return findings_of(mend=args.mend)

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from contextdash.cli.kit import Commands, command, own_url, table, with_django
+from contextdash.cli.kit import Commands, command, own_url, table, with_database
 
 if TYPE_CHECKING:
     from contextdash.models import User
@@ -34,7 +34,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def signin_link(args: argparse.Namespace) -> None:
-    with_django()
+    with_database()
     from contextdash.actor import SYSTEM
     from contextdash.services.signin import make_link
 
@@ -45,7 +45,7 @@ def signin_link(args: argparse.Namespace) -> None:
 
 
 def list_users(args: argparse.Namespace) -> None:
-    with_django()
+    with_database()
     from contextdash.models import User
 
     rows = [
@@ -60,7 +60,7 @@ def list_users(args: argparse.Namespace) -> None:
 
 
 def invite(args: argparse.Namespace) -> None:
-    with_django()
+    with_database()
     from contextdash.actor import SYSTEM
     from contextdash.services import invites
     from contextdash.services.signin import INVITE_LIFETIME
@@ -90,7 +90,7 @@ def restore(args: argparse.Namespace) -> None:
 
 
 def _changed(args: argparse.Namespace, **values: object) -> "User":
-    with_django()
+    with_database()
     from contextdash.actor import SYSTEM
     from contextdash.services.users import change_user
 

@@ -41,7 +41,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def _add_projects(commands: Commands) -> None:
-    group = commands.add_parser("project", help="Projects: list, add, edit.")
+    group = commands.add_parser("project", help="Projects: list, add, edit, order, archive, delete.")
     verbs = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
     verb(verbs, "list", projects, "Projects, in the order that people chose.")
     made = verb(verbs, "add", add_project, "Make a project; prints its slug.")
@@ -53,6 +53,21 @@ def _add_projects(commands: Commands) -> None:
     made.add_argument("--name")
     made.add_argument("--position", type=int, help="its place in the list")
     _add_fields(made)
+    add_reason(made)
+    for name, archived, told in (
+        ("archive", True, "Take a project out of the lists."),
+        ("unarchive", False, "Put it into the lists again."),
+    ):
+        made = verb(verbs, name, archive_project, told)
+        made.add_argument("project", metavar="SLUG")
+        made.set_defaults(archived=archived)
+        add_reason(made)
+    made = verb(verbs, "delete", delete_project, "Delete a project; what is in it stays.")
+    made.add_argument("project", metavar="SLUG")
+    add_reason(made, required=True)
+    made = verb(verbs, "order", order_sessions, "Put sessions of a project first, in this order.")
+    made.add_argument("project", metavar="SLUG")
+    made.add_argument("ids", nargs="+")
     add_reason(made)
 
 
@@ -145,6 +160,21 @@ def edit_project(args: argparse.Namespace) -> None:
     values = given(args, "name", "position", "color", "root", "remote")
     row = client_of(args).projects.change(args.project, reason=args.reason, **values)
     show(args, row, f"{row['slug']} {first_words(row['name'])}")
+
+
+def archive_project(args: argparse.Namespace) -> None:
+    row = client_of(args).projects.change(args.project, archived=args.archived, reason=args.reason)
+    show(args, row, f"{row['slug']} is {'' if args.archived else 'not '}archived")
+
+
+def delete_project(args: argparse.Namespace) -> None:
+    client_of(args).projects.delete(args.project, reason=args.reason)
+    show(args, {}, f"{args.project} deleted")
+
+
+def order_sessions(args: argparse.Namespace) -> None:
+    ids = client_of(args).projects.order(args.project, args.ids, reason=args.reason)
+    show(args, ids, "\n".join(ids))
 
 
 def _line(row: "Row") -> str:

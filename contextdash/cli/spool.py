@@ -4,6 +4,7 @@ import argparse
 import time
 from pathlib import Path
 
+from contextdash.address import left_url
 from contextdash.connect import probe
 from contextdash.hook_client import Config, Spool
 
@@ -18,12 +19,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Exit code 0 when nothing is left waiting, else 1."""
     spool = Spool()
     if arguments.action == "flush":
-        counts = spool.flush(Config(), time.monotonic() + FLUSH_SECONDS)
+        config = Config(left_url())
+        counts = spool.flush(config, time.monotonic() + FLUSH_SECONDS)
         print(
             f"Delivered {counts['delivered']}, refused {counts['refused']}, still waiting {counts['left']}."
         )
         if counts["left"]:
-            config = Config()
             print(probe.trouble(url=config.url, token=config.token, client="claude-code"))
         return 0 if counts["left"] == 0 else 1
     waiting = spool.names()

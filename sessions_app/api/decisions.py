@@ -27,7 +27,8 @@ class DecisionIn(Body):
     topic: str
     choice: str
     rationale: str = ""
-    agent_name: str = "orchestrator"
+    agent_name: str | None = "orchestrator"
+    """Null or empty: the session's agent, else who calls."""
     session_id: str | None = None
     project: str | None = None
     """A project's slug; without it the session's project."""
@@ -147,7 +148,7 @@ def create_decision(actor: Actor, payload: DecisionIn) -> Decision:
         topic=payload.topic,
         choice=payload.choice,
         rationale=payload.rationale,
-        agent_name=payload.agent_name,
+        agent_name=payload.agent_name or "",
         supersedes=payload.supersedes,
         status=payload.status,
         at=told_time(payload.ts),

@@ -27,7 +27,8 @@ class PlanIn(Body):
     body_md: str
     title: str | None = None
     """Without one it is the body's first heading, else the file's name."""
-    created_by: str = "orchestrator"
+    created_by: str | None = "orchestrator"
+    """Null or empty: the session's agent, else who calls."""
     status: str | None = None
     """proposed, approved, in_progress, done or superseded; another word is kept as sent."""
     project: str | None = None
@@ -95,7 +96,7 @@ def create_plan(actor: Actor, payload: PlanIn) -> Plan:
         title=payload.title,
         path=payload.path,
         body=payload.body_md,
-        created_by=payload.created_by,
+        created_by=payload.created_by or "",
         status=payload.status,
         project=project_of_slug(payload.project),
         at=told_time(payload.ts),

@@ -78,6 +78,7 @@ class SessionRow(NamedTuple):
     current_call: str
     started_us: int
     last_us: int
+    ended_at: datetime | None
     child_count: int
     turn_count: int
     call_count: int

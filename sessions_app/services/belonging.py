@@ -42,6 +42,13 @@ def project_of_slug(slug: str | None) -> Project | None:
     return found
 
 
+def own_name(session: Session | None, actor: Actor) -> str:
+    """Who wrote, where they named nobody: the session's agent, else whoever called."""
+    if session is not None and session.agent_name not in ("", "main"):
+        return session.agent_name
+    return actor.name
+
+
 def moment(at: datetime | None) -> datetime:
     """When it happened: now unless told, and never later than now, so that a wrong clock pins no list."""
     now = clock.now()

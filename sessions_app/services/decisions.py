@@ -9,7 +9,7 @@ from contextdash.fields import text, word
 from contextdash.services.changing import change_row
 from contextdash.writer import write
 from sessions_app.models import Decision, Project, Session
-from sessions_app.services.belonging import moment, owning_project_id, owning_session
+from sessions_app.services.belonging import moment, own_name, owning_project_id, owning_session
 from sessions_app.services.sessions import touch
 from sessions_app.vocabulary import DecisionStatus
 
@@ -34,6 +34,8 @@ def log_decision(
 ) -> Decision:
     """Write a decision down; with ``supersedes`` the named one steps back behind it.
 
+    Without a name (``agent_name`` empty) it is the session's agent's, else the actor's.
+
     Whether it contradicts others on its topic is for a person to say
     (``queries.decisions.possible_conflicts`` offers them).
 
@@ -48,7 +50,7 @@ def log_decision(
         topic=word(topic, "topic"),
         choice=text(choice, "choice"),
         rationale=text(rationale, "rationale", required=False),
-        agent_name=word(agent_name, "agent_name"),
+        agent_name=word(agent_name or own_name(owner, actor), "agent_name"),
         status=word(status or DecisionStatus.STANDS, "status", chars=STATUS_CHARS),
         ts=moment(at),
     )

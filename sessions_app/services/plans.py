@@ -17,7 +17,7 @@ from contextdash.redaction import mask
 from contextdash.services.changing import change_row
 from contextdash.writer import write
 from sessions_app.models import Plan, Project, Session
-from sessions_app.services.belonging import moment, owning_project_id, owning_session
+from sessions_app.services.belonging import moment, own_name, owning_project_id, owning_session
 from sessions_app.services.sessions import touch
 from sessions_app.vocabulary import PlanStatus
 
@@ -69,7 +69,7 @@ def snapshot_plan(
         task_count=tasks,
         task_done=done,
         status=word(status or PlanStatus.PROPOSED, "status"),
-        created_by=word(created_by, "created_by"),
+        created_by=word(created_by or own_name(owner, actor), "created_by"),
         ts=moment(at),
     )
     if newest_seen is not None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from contextdash import clock
 from contextdash.rendering import times
 from contextdash.rendering.ansi import plain
 from sessions_app.queries.sessions import SessionRow
@@ -53,7 +54,9 @@ def listed(
     state = state_of(session, now_us)
     live = state in ("working", "waiting", "idle", "stale")
     waiting = state == "waiting" and bool(session.waiting_for)
-    lasted = session.last_us - session.started_us
+    # What is written to a session after its end does not make it longer.
+    end_us = session.last_us if session.ended_at is None else clock.to_us(session.ended_at)
+    lasted = end_us - session.started_us
     return ListedSession(
         key=session.key,
         id=session.id,

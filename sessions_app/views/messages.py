@@ -64,8 +64,16 @@ def handoff_list(request: HttpRequest) -> HttpResponse:
 def message_page(request: HttpRequest, pk: int) -> HttpResponse:
     """A message that is longer than its panel shows."""
     row = message(pk)
-    context = {"nav": "sessions", "message": row, "reading": reading(row.content, request.GET)}
-    return render(request, "messages/page.html", context)
+    version = str(row.version)
+    if (same := live.unchanged(request, version)) is not None:
+        return same
+    context = {
+        "nav": "sessions",
+        "message": row,
+        "reading": reading(row.content, request.GET),
+        "live_url": address(request.GET),
+    }
+    return live.respond(request, "messages/page.html", context, version=version, fragment="live")
 
 
 @require_GET
