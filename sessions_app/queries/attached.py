@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from contextdash.errors import NotFound
+from contextdash.sniffing import IMAGES
 from sessions_app.models import Attachment, Session
 from sessions_app.vocabulary import Audience
 
 SHOWN = 100
 """The most of one page of a transcript."""
-IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""What a browser is given to show; all else is given as a file to keep."""
 
 
 @dataclass(frozen=True, slots=True)

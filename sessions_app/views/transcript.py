@@ -6,14 +6,14 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
 from contextdash import live
 from contextdash.viewkit import wants_fragment, whole_number
+from sessions_app.filed import file_answer
 from sessions_app.models import Session
 from sessions_app.queries import transcript as queries
-from sessions_app.queries.attached import IMAGES, attachment_of
+from sessions_app.queries.attached import attachment_of
 from sessions_app.queries.session import find_session, session_version
 from sessions_app.queries.transcript import TranscriptPage, TurnShown, Versions
 from sessions_app.views.session import head_context, to_session
@@ -67,18 +67,7 @@ def model_call(request: HttpRequest, session_id: str, key: int) -> HttpResponse:
 @require_GET
 def attachment(request: HttpRequest, session_id: str, pk: int) -> HttpResponse:
     """Its bytes: of an image to be shown, of all else to be kept; in a page of its own it can do nothing."""
-    found = attachment_of(find_session(session_id), pk)
-    assert found.content is not None  # noqa: S101 - as the query says
-    shown = found.media_type in IMAGES
-    answer = HttpResponse(
-        bytes(found.content.data), content_type=found.media_type if shown else "application/octet-stream"
-    )
-    name = found.filename or f"file-{found.pk}"
-    answer["Content-Disposition"] = str(content_disposition_header(not shown, name))
-    answer["X-Content-Type-Options"] = "nosniff"
-    answer["Content-Security-Policy"] = "sandbox; default-src 'none'"
-    answer["Cache-Control"] = "private, max-age=3600"
-    return answer
+    return file_answer(attachment_of(find_session(session_id), pk))
 
 
 def _one(found: Session, versions: Versions, query: QueryDict) -> TurnShown:

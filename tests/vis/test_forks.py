@@ -174,7 +174,7 @@ def test_calls_and_details_are_copied_so_that_the_transcript_reads(page, member)
     assert "<strong>green</strong>" in shown
     facts = page.get(f"/sessions/{copy.id}/").content.decode()
     assert "Forked from" in facts
-    assert "counted there" in facts
+    assert "<dt>Copied</dt>" in facts
 
 
 def test_a_retry_is_a_further_run_that_what_comes_later_belongs_to(api):
