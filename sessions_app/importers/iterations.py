@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 
 from django.db import connection
-from django.db.models import Exists, Max, OuterRef, Q
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 
 from contextdash.ids import child_session_id, digest16
 from sessions_app.importers.gathering import IterationSeen, joined, longer
@@ -42,8 +42,8 @@ class _Batch:
     def __init__(self, seen: Mapping[bytes, IterationSeen], observations: Sequence[Observation]) -> None:
         self._book, self._ledger = PriceBook(), Ledger()
         self._observations = observations
-        rows = Iteration.objects.select_related("session", "run__turn")
-        self._known = {bytes(row.identity): row for row in rows.filter(identity__in=list(seen))}
+        known = _any(Iteration.objects.filter(identity__in=list(seen)), "session", "run__turn")
+        self._known = {bytes(row.identity): row for row in known}
         self._told = _by_request(seen, self._known)
         self._seen = seen
         self._sessions: dict[str, Session] = {}
@@ -342,12 +342,14 @@ def _by_request(
 ) -> dict[bytes, Iteration]:
     """The rows of the other source's telling, by the identity of this one's."""
     by_request = {one.request_id: one for one in seen.values() if one.request_id}
+    if not by_request:
+        return {}
     from_telemetry = any(one.source == Source.OTLP for one in by_request.values())
     rows = Iteration.objects.filter(request_id__in=list(by_request))
     if not from_telemetry:
         rows = rows.filter(source=Source.OTLP)
     found: dict[bytes, Iteration] = {}
-    for row in rows.select_related("session__parent", "session__forked_from", "run__turn"):
+    for row in _any(rows, "session__parent", "session__forked_from", "run__turn"):
         one = by_request[row.request_id]
         session = row.session
         # A fork's file holds the calls of its source, and may have been read first.
@@ -356,6 +358,12 @@ def _by_request(
         if one.root_id in ids and not (from_telemetry and one.identity in known):
             found[one.identity] = row
     return found
+
+
+def _any(rows: QuerySet[Iteration], *related: str) -> Sequence[Iteration]:
+    """The rows with what is related. Mostly there are none, and to ask for that takes a tenth of the time."""
+    keys = list(rows.order_by().values_list("pk", flat=True))
+    return list(Iteration.objects.filter(pk__in=keys).select_related(*related)) if keys else []
 
 
 def _found(ids: Iterable[str]) -> dict[str, Session]:
