@@ -10,7 +10,7 @@ from contextdash.clock import parse_us
 from contextdash.ids import digest16
 from sessions_app.importers.copilot_metrics import Segments, Spent
 from sessions_app.importers.counting import LISTED, count, listed, tokens
-from sessions_app.importers.gathering import Gatherer, IterationSeen, Whose, joined, shown, whose
+from sessions_app.importers.gathering import Gatherer, IterationSeen, Whose, joined, shown, touched, whose
 from sessions_app.ingest import copilot as hooks
 from sessions_app.ingest import reading
 from sessions_app.ingest.reading import Body, mapping, text
@@ -208,6 +208,7 @@ class Reader:
             call_id=call_id,
             tool=tool or "unknown",
             summary=shown(reading.summary(asked)),
+            files=touched(tool, asked),
             input_size=reading.size(body, "tool_input"),
         )
 

@@ -10,6 +10,7 @@ from sessions_app.importers.lines import HEAD_BYTES, LINE_BYTES, Line
 _CHUNK = 1 * MIB
 _MARKS = re.compile(rb'\\.|["{}\[\]]', re.DOTALL)
 _END = b"]}"
+_KEY_BYTES = 64
 _FRAME_BYTES = 64 * 1024
 """What stands around the messages; more of it is left out."""
 
@@ -37,6 +38,8 @@ class _Scanner:
         """Whether it stands between the brackets of the messages."""
         self._string = -1
         """Where the string began that it stands in."""
+        self._begun = b""
+        """What of that string stood in the chunks before."""
         self._last = b""
         self._piece = bytearray()
         self._too_long = False
@@ -62,6 +65,7 @@ class _Scanner:
             self._keep(chunk[done:])
             self._at += len(chunk)
             if self._string >= 0:
+                self._begun = (self._begun + chunk[self._string :])[:_KEY_BYTES]
                 self._string = 0
         if not self._inside and self._depth == 0:
             yield self._around()
@@ -79,8 +83,8 @@ class _Scanner:
             self._string = place + 1
             return
         if self._depth == 1:
-            self._last = chunk[self._string : place]
-        self._string = -1
+            self._last = self._begun + chunk[self._string : place]
+        self._string, self._begun = -1, b""
 
     def _opens(self, chunk: bytes, done: int, place: int, mark: bytes) -> bool:
         """Whether a message, or the list of them, begins here; what stands before it is no message."""

@@ -14,7 +14,7 @@ from contextdash.cleaning import clean, one_line
 from contextdash.clock import parse_us
 from contextdash.ids import child_session_id, digest16
 from sessions_app.importers.counting import LISTED, count, listed, tokens
-from sessions_app.importers.gathering import Gatherer, IterationSeen, Whose, shown, whose
+from sessions_app.importers.gathering import Gatherer, IterationSeen, Whose, shown, touched, whose
 from sessions_app.ingest import gemini as hooks
 from sessions_app.ingest import reading
 from sessions_app.ingest.reading import Body, mapping, text
@@ -262,6 +262,7 @@ class Reader:
             "call_id": call_id,
             "tool": name,
             "summary": shown(reading.summary(asked)),
+            "files": touched(name, asked),
             "input_size": reading.size(body, "tool_input"),
         }
         self._observe(

@@ -9,7 +9,7 @@ from contextdash.cleaning import one_line
 from contextdash.clock import parse_us
 from contextdash.ids import digest16, session_id
 from sessions_app.importers.counting import count, listed, tokens
-from sessions_app.importers.gathering import Gatherer, IterationSeen, Whose, shown, whose
+from sessions_app.importers.gathering import Gatherer, IterationSeen, Whose, shown, touched, whose
 from sessions_app.ingest import opencode as hooks
 from sessions_app.ingest import reading
 from sessions_app.ingest.reading import Body, mapping, text
@@ -177,6 +177,7 @@ class Reader:
             "turn_id": turn_id,
             "tool": tool,
             "summary": shown(reading.summary(asked)),
+            "files": touched(tool, asked),
             "input_size": reading.size(body, "tool_input"),
         }
         own_id = f"{self.session_id} {call_id}"

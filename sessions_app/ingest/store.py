@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Sequence
 
 from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db.models import Q
 
 from contextdash.actor import SYSTEM
 from contextdash.clock import from_us
@@ -298,7 +299,8 @@ def _capture_plans(state: State, accepted: Sequence[Observation]) -> None:
 
 def _is_overtaken(row: SessionRow, plan: PlanSeen, seen: Observation) -> bool:
     """Whether a later version is there: a transcript tells what was before, a late hook what is known."""
-    alike = Plan.objects.filter(project_id=row.project_id, path=plan.path)
+    home = Q(project=None) if row.project_id is None else Q(project=row.project_id)
+    alike = Plan.objects.filter(home, path=plan.path)
     digest = digest16(plan.body.encode("utf-8", "replace"))
     newest = alike.filter(newest=True, ts__gt=from_us(seen.at_us)).exclude(body_digest=digest)
     return newest.exists() and (seen.source in HISTORY or alike.filter(body_digest=digest).exists())
