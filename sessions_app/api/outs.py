@@ -299,7 +299,7 @@ def workspace_out(row: Workspace) -> dict[str, Any]:
         "mechanism": row.mechanism,
         "forked_at": _us(row.forked_us),
         "focused_at": _us(row.focused_us),
-        "in_focus": bool(row.focus.all()),
+        "in_focus": row.in_focus,  # type: ignore[attr-defined]  # annotated by the query
         "created_at": clock.iso(row.created_at),
         "discarded_at": _time(row.discarded_at),
         "version": row.version,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Substr
 
 from contextdash import ids
@@ -15,7 +15,7 @@ from contextdash.errors import Conflict, Malformed, NotFound
 from contextdash.limits import REQUEST_TEXT_CHARS
 from contextdash.models import User
 from contextdash.paging import Page, page
-from sessions_app.models import Event, Project, Session, ToolCall, Turn, Workspace
+from sessions_app.models import Event, Project, Session, ToolCall, Turn, Workspace, WorkspaceFocus
 from sessions_app.queries.sessions import SessionFilter, filtered
 
 PREFIX_CHARS = 4
@@ -163,7 +163,7 @@ def workspaces(
     project_slug: str | None, *, repo: str | None = None, state: str | None = None
 ) -> Sequence[Workspace]:
     """Newest first."""
-    rows = Workspace.objects.select_related("project").prefetch_related("focus")
+    rows = _workspaces()
     if project_slug:
         rows = rows.filter(project__slug=project_slug)
     if repo:
@@ -175,10 +175,16 @@ def workspaces(
 
 def workspace(key: int) -> Workspace:
     """Raises NotFound for one that is not there."""
-    found = Workspace.objects.select_related("project").prefetch_related("focus").filter(pk=key).first()
+    found = _workspaces().filter(pk=key).first()
     if found is None:
         raise NotFound(f"There is no workspace {key}.")
     return found
+
+
+def _workspaces() -> QuerySet[Workspace]:
+    """Each with ``in_focus``."""
+    focus = WorkspaceFocus.objects.filter(workspace=OuterRef("pk"))
+    return Workspace.objects.select_related("project").annotate(in_focus=Exists(focus))
 
 
 def _beginning_with(rows: QuerySet[Session], prefix: str) -> QuerySet[Session]:

@@ -45,10 +45,12 @@ def test_a_project_is_found_by_slug_and_number(api):
 
 def test_a_change_has_a_reason_and_a_version(api):
     factories.project("Ledgerline")
+    factories.project("Moss", position=1)
     changed = api.patch(
         "projects/ledgerline", headers={"If-Match": "1"}, name="Ledger", position=3, reason="shorter"
     ).json()
-    assert (changed["name"], changed["position"], changed["version"]) == ("Ledger", 3, 2)
+    # There are two: the last place is 1.
+    assert (changed["name"], changed["position"], changed["version"]) == ("Ledger", 1, 2)
     assert Change.objects.get(field="name").reason == "shorter"
     assert api.patch("projects/ledgerline", headers={"If-Match": "1"}, name="x").status_code == 412
     assert api.patch("projects/ledgerline", name="").status_code == 422
