@@ -14,14 +14,15 @@ from django.db.models.functions import Length, Substr
 from contextdash.errors import NotFound
 from sessions_app.models import Iteration, RoutingEvent, Run, RunDetail, Session, SessionState, Turn
 from sessions_app.queries.attached import Attached, attachments_of
+from sessions_app.queries.chains import chain_of
 from sessions_app.queries.transcript_steps import (
     NO_TEXT,
     RUN_STEPS,
     TEXT_CHARS,
-    CallStep,
     ModelStep,
     RunRows,
     RunShown,
+    Step,
     Text,
     choose,
     light_between,
@@ -106,16 +107,10 @@ def versions_of(session: Session, version: int | None = None) -> Versions:
         .order_by("started_us", "key")[:FORKS]
     )
     states = list(SessionState.objects.filter(session=session).order_by("version"))
-    if version is not None and all(state.version != version for state in states):
-        raise NotFound("This session has no such version.")
-    if len(states) < 2:
+    if len(states) < 2 and version is None:
         return Versions(states, states[0] if states else None, (), forks)
-    shown = next(state for state in reversed(states) if version in (None, state.version))
-    by_key = {state.key: state for state in states}
-    chain = [shown.key]
-    while (parent := by_key[chain[-1]].parent_id) in by_key and parent not in chain:
-        chain.append(parent)
-    return Versions(states, shown, chain, forks)
+    chain = chain_of(states, version)
+    return Versions(states, chain[-1], [state.key for state in chain] if len(states) > 1 else (), forks)
 
 
 def newest_turns(session: Session, versions: Versions) -> TranscriptPage:
@@ -239,7 +234,7 @@ def _shown(
     runs = _runs(turns)
     chosen = {turn.key: _chosen(runs.get(turn.key, []), wanted.get(turn.number)) for turn in turns}
     keys = [run.key for run in chosen.values() if run is not None]
-    of_runs = light_by_run(keys)
+    of_runs = light_by_run([run for run in chosen.values() if run is not None])
     outside = _outside(session, turns)
     details = RunDetail.objects.filter(run__in=keys).defer("ctx").in_bulk()
     rows = {turn.key: _joined(chosen[turn.key], of_runs, outside[turn.key]) for turn in turns}
@@ -270,8 +265,8 @@ def _with_files(session: Session, turns: list[TurnShown]) -> list[TurnShown]:
     if not files and not counts:
         return turns
 
-    def told(step: ModelStep | CallStep) -> ModelStep | CallStep:
-        if isinstance(step, CallStep):
+    def told(step: Step) -> Step:
+        if not isinstance(step, ModelStep):
             return step
         key = step.iteration.key
         own = [one for one in files if one.file.iteration_id == key]

@@ -1,4 +1,5 @@
-"""The steps of a run: model calls with the tool calls that they asked for, and tool calls that none claims.
+"""The steps of a run: model calls with the tool calls that they asked for, tool calls that none claims, and
+texts that only a ledger tells.
 
 The order of a run is made of light rows, keys and times; only what is shown is read with its texts.
 """
@@ -12,10 +13,11 @@ from django.db.models.functions import Length, Substr
 
 from contextdash.errors import Invalid
 from sessions_app.figures import sum_or_none
-from sessions_app.models import Iteration, Run, RunDetail, Session, ToolCall
+from sessions_app.models import Event, Iteration, Run, RunDetail, Session, ToolCall
 from sessions_app.queries.attached import Attached
 from sessions_app.queries.blocks import Block, blocks_of
-from sessions_app.vocabulary import CallState
+from sessions_app.queries.payloads import body_of
+from sessions_app.vocabulary import CallState, EventKind, Source
 
 RUN_STEPS = 30
 """How many steps of one run are shown at once: the last ones, earlier ones on demand."""
@@ -87,10 +89,27 @@ class ModelStep:
 
 
 @dataclass(frozen=True, slots=True)
+class ToldStep:
+    """A text that a ledger's writer told of, where no model call has it."""
+
+    event: Event
+    by_user: bool
+    thinking: Text
+    prose: Text
+
+    @property
+    def key(self) -> str:
+        return f"e-{self.event.key}"
+
+
+type Step = ModelStep | CallStep | ToldStep
+
+
+@dataclass(frozen=True, slots=True)
 class RunShown:
     run: Run | None
     """None for what happened outside of any run."""
-    steps: Sequence[ModelStep | CallStep]
+    steps: Sequence[Step]
     earlier: str | None
     """The cursor of the steps before these, and how many there are."""
     earlier_count: int
@@ -102,7 +121,7 @@ class RunShown:
 
 
 class Light(NamedTuple):
-    """A model call or a tool call in the order of its run."""
+    """A model call (rank 0), a tool call (1) or a told text (2) in the order of its run."""
 
     at_us: int
     rank: int
@@ -145,14 +164,28 @@ _ITERATION = (
 )
 
 
-def light_by_run(keys: Sequence[int]) -> dict[int, RunRows]:
+def light_by_run(runs: Sequence[Run]) -> dict[int, RunRows]:
+    keys = [run.key for run in runs]
     found = {key: RunRows() for key in keys}
     for run, *row in Iteration.objects.filter(run__in=keys).order_by().values_list("run_id", *_ITERATION):
         _take(found[run], row)
     calls = ToolCall.objects.filter(run__in=keys).order_by()
     for run, at_us, key, call_id in calls.values_list("run_id", "started_us", "key", "call_id"):
         found[run].steps.append(Light(at_us, 1, key, (call_id,)))
+    ledgers = [run.key for run in runs if run.ledger]
+    if ledgers:
+        _take_told(found, ledgers)
     return found
+
+
+def _take_told(found: dict[int, RunRows], ledgers: Sequence[int]) -> None:
+    """Texts of the ledgers of runs whose model calls were not told with theirs."""
+    speaking = Iteration.objects.filter(run__in=ledgers).exclude(thinking="", prose="")
+    silent = set(ledgers) - set(speaking.values_list("run_id", flat=True))
+    texts = Event.objects.filter(run__in=silent, source=Source.API, name__in=("text", "thinking"))
+    rows = texts.exclude(kind=EventKind.PROMPT).order_by()
+    for run, at_us, key in rows.values_list("run_id", "occurred_us", "key"):
+        found[run].steps.append(Light(at_us, 2, key))
 
 
 def light_between(which: Q, start_us: int, end_us: int) -> RunRows:
@@ -192,6 +225,10 @@ class Chosen:
         return [step.key for step in self.steps if step.rank == 0]
 
     @property
+    def told(self) -> list[int]:
+        return [step.key for step in self.steps if step.rank == 2]
+
+    @property
     def cursor(self) -> str | None:
         first = self.steps[0] if self.steps else None
         return f"{first.at_us}.{first.rank}.{first.key}" if first and self.more else None
@@ -204,6 +241,7 @@ class Full:
     calls: dict[int, CallStep]
     iterations: dict[int, Any]
     """Each with the heads of its texts."""
+    told: dict[int, ToldStep]
 
 
 def choose(rows: RunRows, until: str | None) -> Chosen:
@@ -212,7 +250,7 @@ def choose(rows: RunRows, until: str | None) -> Chosen:
         Invalid: the cursor is not one of ours.
     """
     owned = {call for step in rows.steps if step.rank == 0 for call in step.call_ids}
-    steps = sorted(step for step in rows.steps if step.rank == 0 or step.call_ids[0] not in owned)
+    steps = sorted(step for step in rows.steps if step.rank != 1 or step.call_ids[0] not in owned)
     if until is not None:
         end = _parse(until)
         steps = [step for step in steps if (step.at_us, step.rank, step.key) < end]
@@ -222,7 +260,7 @@ def choose(rows: RunRows, until: str | None) -> Chosen:
 
 
 def read_full(session: Session, chosen: Iterable[Chosen]) -> Full:
-    """With three queries at most, however many runs there are."""
+    """With four queries at most, however many runs there are."""
     runs = list(chosen)
     calls = list(ToolCall.objects.filter(key__in=[key for one in runs for key in one.calls]))
     spawned = [call.child_id for call in calls if call.child_id is not None]
@@ -239,6 +277,7 @@ def read_full(session: Session, chosen: Iterable[Chosen]) -> Full:
         )
         .defer("thinking", "prose", "call_ids")
     )
+    told = [key for one in runs for key in one.told]
     return Full(
         {
             call.key: CallStep(
@@ -247,6 +286,7 @@ def read_full(session: Session, chosen: Iterable[Chosen]) -> Full:
             for call in calls
         },
         {row.key: row for row in iterations},
+        {row.key: _told_step(row) for row in Event.objects.filter(key__in=told)} if told else {},
     )
 
 
@@ -260,11 +300,13 @@ def run_shown(
     return RunShown(run, shown, chosen.cursor, chosen.more, answer, blocks, cost)
 
 
-def _steps(chosen: Chosen, full: Full) -> list[ModelStep | CallStep]:
-    made: list[ModelStep | CallStep] = []
+def _steps(chosen: Chosen, full: Full) -> list[Step]:
+    made: list[Step] = []
     for step in chosen.steps:
         if step.rank == 1 and step.key in full.calls:
             made.append(full.calls[step.key])
+        elif step.rank == 2 and step.key in full.told:
+            made.append(full.told[step.key])
         elif step.rank == 0 and step.key in full.iterations:
             own = (full.calls.get(chosen.by_id.get(one, 0)) for one in step.call_ids)
             made.append(_model_step(full.iterations[step.key], [call for call in own if call]))
@@ -283,13 +325,24 @@ def _model_step(row: Any, calls: Sequence[CallStep]) -> ModelStep:
     )
 
 
-def _answer(run: Any, steps: Sequence[ModelStep | CallStep]) -> Text:
+def _told_step(event: Event) -> ToldStep:
+    body = body_of(event)
+    content = body.get("content")
+    told = content.get("text") if isinstance(content, dict) else None
+    text = told if isinstance(told, str) else ""
+    thinking = event.name == "thinking"
+    head = Text(text[: THINKING_CHARS if thinking else TEXT_CHARS], len(text))
+    by_user = body.get("role") == "user"
+    return ToldStep(event, by_user, head if thinking else NO_TEXT, NO_TEXT if thinking else head)
+
+
+def _answer(run: Any, steps: Sequence[Step]) -> Text:
     """The run's answer, where no model call that is shown has said it already."""
     if run is None or not run.answer_chars:
         return NO_TEXT
     answer = Text(run.answer_head, run.answer_chars)
     said = next(
-        (step.prose for step in reversed(steps) if isinstance(step, ModelStep) and step.prose.chars), None
+        (step.prose for step in reversed(steps) if not isinstance(step, CallStep) and step.prose.chars), None
     )
     same = said is not None and said.head.strip() == answer.head.strip()
     return NO_TEXT if same else answer

@@ -2,7 +2,9 @@
 
 import pytest
 
+from contextdash.actor import SYSTEM
 from sessions_app.models import Session, ToolCall, TouchedFile
+from sessions_app.services.iterations import write_iteration
 from sessions_app.services.ledger_append import TOOLS
 from tests.ledger.telling import Teller, append, now_ms, run
 
@@ -45,3 +47,32 @@ def test_a_call_of_unknown_end_says_so(page):
     assert "nobody knows whether it was done" in told
     assert "not theirs" in told
     assert page.get(f"/sessions/{Session.objects.get().id}/").status_code == 200
+
+
+def test_the_transcript_tells_what_only_the_ledger_told(page):
+    of = run()
+    tell = Teller(of)
+    thought = {"kind": "thinking", "text": "Nothing else calls this helper."}
+    steering = {"kind": "text", "text": "Keep the old flag.", "steering": True}
+    append(
+        of,
+        tell.said("e1", "Make it configurable.", role="user"),
+        tell.event("e2", role="model", author="agent", content=thought),
+        tell.said("e3", "I will read it <b>first</b>."),
+        tell.event("e4", role="user", author="user", content=steering),
+        tell.call("c1"),
+        tell.response("c1"),
+        tell.said("e5", "Done."),
+    )
+    address = f"/sessions/{of.session.id}/transcript/"
+    told = page.get(address).content.decode()
+    texts = ["Nothing else calls", "I will read it", "Keep the old flag.", ">Done."]
+    places = [told.rindex(text) for text in texts]
+    assert places == sorted(places)
+    assert "<b>first</b>" not in told
+    assert told.count(">Done.") == 1
+    # A model call that has the texts tells them instead.
+    write_iteration(run=of, values={"prose": "Done, told by the call."}, actor=SYSTEM)
+    told = page.get(address).content.decode()
+    assert "told by the call" in told
+    assert "Nothing else calls" not in told
