@@ -7,7 +7,7 @@ compare what one run says.
 import argparse
 from collections.abc import Callable
 
-from tests.benchmarks import imports, ledgers, nouns, pages, writes
+from tests.benchmarks import imports, ledgers, nouns, pages, telemetry, writes
 from tests.benchmarks.writes import Row
 
 PARTS: dict[str, Callable[[argparse.Namespace], list[Row]]] = {
@@ -18,6 +18,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], list[Row]]] = {
     "granian": lambda args: writes.saturated(args.events, "--granian", wanted="≥ 1,100/s"),
     "batches": lambda args: writes.batched(max(args.events, 20_000)),
     "ledger": lambda args: ledgers.appends(max(args.events, 20_000)),
+    "telemetry": lambda args: telemetry.telemetry(args.events),
     "imports": lambda args: imports.imports(),
     "nouns": lambda args: nouns.nouns(100_000),
     "pages": lambda args: pages.pages(10_000 if args.full else 1_000),

@@ -100,15 +100,17 @@ class Taker:
         body: Mapping[str, Any],
         **told: Any,
     ) -> Observation:
-        """An event; ``own_id`` makes it recognisable when it is sent again. ``body`` is kept with it."""
+        """An event; ``own_id`` makes it recognisable when it is sent again.
+
+        ``body`` is kept with it, as ``shown_attributes`` made it.
+        """
         seen = Observation(client=client_of(service), name=name[:NAME_CHARS], delivery=self.delivery)
         seen.source, seen.kind = Source.OTLP, kind
         seen.root_id, seen.session_id, seen.external_id = who.root_id, who.session_id, who.external_id
         seen.agent_id, seen.agent_name = who.agent_id, who.agent_name
         seen.identity = digest16(b"otlp", *(part.encode("utf-8", "replace") for part in own_id))
-        canonical = encode(body)
-        seen.content = digest16(canonical)
-        plain, _ = masked_payload(dict(body), canonical)
+        plain = encode(body)
+        seen.content = digest16(plain)
         seen.payload_size, seen.payload = len(plain), zlib.compress(plain, 1)
         seen.occurred_us = seen.at_us = at_us
         for field_name, value in told.items():

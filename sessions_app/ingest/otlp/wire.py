@@ -255,6 +255,12 @@ def _plain(message: "Message", depth: int) -> dict[str, Any]:
 
 
 def _value(held: Any, name: str, depth: int) -> Any:
+    if name == "attributes":  # most of what there is, and the short way takes half the time
+        sort = held.value.WhichOneof("value")
+        if sort == "string_value":
+            return {"key": clean(held.key), "value": {"stringValue": clean(held.value.string_value)}}
+        if sort == "int_value":
+            return {"key": clean(held.key), "value": {"intValue": held.value.int_value}}
     if isinstance(held, str):
         return clean(held)
     if isinstance(held, bytes):
