@@ -22,6 +22,7 @@ from sessions_app.models import (
     Session,
     SessionState,
     ToolCall,
+    TouchedFile,
     Turn,
 )
 from sessions_app.queries.chains import chain_of, turns_of
@@ -195,13 +196,20 @@ def _copy_iterations(runs: dict[int, Run], copy: Session) -> dict[int, Iteration
 
 def _copy_calls(runs: dict[int, Run], copy: Session) -> None:
     rows = list(ToolCall.objects.filter(run__in=list(runs)).order_by("started_us", "key"))
+    keys = [row.key for row in rows]
+    sources = {row.session_id for row in rows}
     now_us = clock.now_us()
     for row in rows:
         row.key, row._state.adding = None, True
         row.session, row.run, row.child = copy, runs[row.run_id or 0], None
         if row.state == CallState.PREPARED:
             row.state, row.ended_us = CallState.INTERRUPTED, now_us
-    ToolCall.objects.bulk_create(rows)
+    made = dict(zip(keys, ToolCall.objects.bulk_create(rows), strict=True))
+    touched = list(TouchedFile.objects.filter(session__in=sources, call__in=keys).order_by("key"))
+    for one in touched:
+        one.key, one._state.adding = None, True
+        one.session, one.call = copy, made[one.call_id]
+    TouchedFile.objects.bulk_create(touched)
 
 
 def _copy_attachments(turns: dict[int, Turn], calls: dict[int, Iteration], copy: Session) -> None:

@@ -228,3 +228,16 @@ def test_files_of_older_calls_are_filled_in_by_the_migration() -> None:
         migration.fill(apps, None)
         assert touched() == written
     assert TouchedFile.objects.count() == 6
+
+
+@pytest.mark.django_db
+def test_a_copy_of_a_session_has_its_files(page: Client, api: Any) -> None:
+    prompt = deliveries.body("UserPromptSubmit", prompt="Go", prompt_id="p1")
+    deliveries.deliver(deliveries.seen(prompt))
+    deliver("t1", "Edit", {"file_path": "/a.py", "old_string": "x", "new_string": "y"}, prompt_id="p1")
+    turn = Session.objects.get(id="s1").turns.get()
+    assert api.post(f"sessions/s1/fork?through_turn={turn.key}", session_id="copy").status_code == 201
+    rows = file_page(family_of(Session.objects.get(id="copy"))).rows
+    assert [(row.path, row.edits) for row in rows] == [("/a.py", 1)]
+    opened = page.get("/sessions/copy/files/", {"path": "/a.py"}).content.decode()
+    assert '<tr class="add">' in opened
