@@ -329,7 +329,7 @@ class Client:
         return self._call("PUT", path, json.dumps(fields).encode(), _JSON)
 
     def _delete(self, path: str, /, *, seen: int | None = None, reason: str = "") -> Row:
-        headers = {} if seen is None else {"If-Match": str(seen)}
+        headers = _JSON if seen is None else {**_JSON, "If-Match": str(seen)}
         return self._call("DELETE", f"{path}?{urlencode({'reason': reason})}", None, headers)
 
     def _text(self, path: str, /, **query: Any) -> str:

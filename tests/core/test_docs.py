@@ -13,7 +13,7 @@ from contextdash.client import SESSION_VARIABLES
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 APPS = ("contextdash", "sessions_app", "reviews_app", "backlog_app")
-READERS = {"env_text", "env_bool", "env_int", "env_days", "env_list", "env_choice"}
+READERS = {"env_text", "env_bool", "env_int", "env_days", "env_list", "env_choice", "env_window"}
 NOT_OURS = {
     "USER",
     "USERNAME",  # who the hook client says captured a payload

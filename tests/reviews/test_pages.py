@@ -375,3 +375,39 @@ def test_a_finding_of_five_megabytes_is_shown_in_part_and_lists_do_not_read_it(p
     assert "characters more are not shown" in html
     answer = page.get(f"/api/v1/reviews/{review.pk}")
     assert answer.json()["finding"] == big
+
+
+def test_a_person_logs_a_finding(page):
+    told = {
+        "target": "../x.py:3",
+        "severity": "High",
+        "finding": "No lock.\r\n\r\nTwo writers.",
+        "diff_hash": HASH,
+        "suggested_fix": "--- a/x.py\r\n+++ b/x.py\r\n@@ -1 +1 @@\r\n-a\r\n+b\r\n",
+    }
+    answer = page.post("/reviews/log/", told)
+    review = Review.objects.get()
+    assert answer["Location"] == f"/reviews/{review.pk}/"
+    assert (review.reviewer_agent, review.diff_key, review.finding) == (
+        "mia",
+        HASH,
+        "No lock.\n\nTwo writers.",
+    )
+    shown = page.get(answer["Location"]).text
+    assert 'class="diff' in shown  # a suggestion that is a diff is drawn as one
+    assert page.post("/reviews/log/", told | {"finding": ""}).status_code == 422
+    assert Review.objects.count() == 1
+
+
+def test_how_long_a_review_is_fresh_is_chosen_and_shown(page, settings):
+    log(diff_hash=HASH, severity="Info", at=clock.now() - timedelta(minutes=90))
+    assert "Fresh" in page.get(f"/reviews/?gate={HASH}").text
+    chosen = page.post("/reviews/gate/", {"diff_hash": HASH, "window": "30m"})["Location"]
+    assert "window=30m" in chosen
+    body = page.get(chosen).text
+    assert "Stale" in body
+    assert "a review counts for 30 minutes" in body
+    assert "of the last 6 hours" in page.get("/reviews/?window=6h").text
+    assert "of the last 2 hours" in page.get("/reviews/?window=nonsense").text
+    settings.GATE_WINDOW = timedelta(hours=1)
+    assert "a review counts for 1 hour" in page.get(f"/reviews/?gate={HASH}").text

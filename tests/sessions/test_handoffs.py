@@ -147,3 +147,23 @@ def test_a_full_inbox_shows_its_newest_and_says_how_many_wait_behind(page):
     assert answer.content.decode().count("data-row=") == 50
     assert b"10 older ones wait too" in answer.content
     assert answer.context["waiting"] == 60
+
+
+def test_a_person_writes_a_message_and_takes_an_acknowledgement_back(page):
+    factories.session("s-long-id-1", title="Refunds")
+    form = page.get("/messages/new/?session=s-long-id-1&target=tester").text
+    assert 'value="s-long-id-1" label="Refunds"' in form
+    told = {"session": "s-long", "role": "handoff", "target": "tester", "content": "Run the **suite**."}
+    answer = page.post("/messages/write/", told)
+    row = AgentMessage.objects.get()
+    assert answer["Location"] == f"/messages/{row.pk}/"
+    assert (row.session_id, row.agent_name, row.target) == ("s-long-id-1", "mia", "tester")
+    page.post(f"/messages/{row.pk}/acknowledge/")
+    assert "It waits after all" in page.get(f"/messages/{row.pk}/").text
+    page.post(f"/messages/{row.pk}/acknowledge/", {"undo": "1"})
+    row.refresh_from_db()
+    assert row.acknowledged_at is None
+    unknown = page.post("/messages/write/", told | {"session": "nowhere"})
+    assert unknown.status_code == 422
+    assert "Run the **suite**." in unknown.text  # what was typed is not lost
+    assert AgentMessage.objects.count() == 1

@@ -146,3 +146,28 @@ def test_a_session_shows_its_plans_in_the_panel_and_the_timeline(page):
 def test_an_empty_panel_says_what_would_be_here(page):
     factories.session("s1")
     assert b"No plan in this session" in page.get("/sessions/s1/plans/").content
+
+
+def test_a_person_writes_a_plan_and_a_new_version_of_it(page):
+    factories.session("s1")
+    told = {
+        "path": "docs/a.md",
+        "body_md": "# Refunds\r\n- [ ] one\r\n",
+        "session": "s1",
+        "status": "proposed",
+    }
+    assert page.post("/plans/write/", told).status_code == 302
+    first = Plan.objects.get()
+    assert (first.title, first.body_md, first.created_by) == ("Refunds", "# Refunds\n- [ ] one\n", "mia")
+    form = page.get(f"/plans/new/?of={first.pk}").text
+    assert "Write version 2" in form
+    more = told | {"body_md": "# Refunds\r\n- [x] one\r\n", "seen": "1"}
+    answer = page.post("/plans/write/", more)
+    second = Plan.objects.get(newest=True)
+    assert (answer["Location"], second.number, second.task_done) == (f"/plans/{second.pk}/", 2, 1)
+    # Who began with a version that is not the newest any more is told so, and keeps what they typed.
+    late = page.post("/plans/write/", told | {"body_md": "# Mine", "seen": "1"})
+    assert late.status_code == 422
+    assert "Version 2 was written in the meantime" in late.text
+    assert "# Mine" in late.text
+    assert Plan.objects.count() == 2
