@@ -158,8 +158,8 @@ WINDOW_MAX_DAYS = 30
 OTLP_RECORDS = 10_000
 """The most log records, spans or metrics of one telemetry request; a larger one is answered 413."""
 
-OTLP_AT_ONCE = 2
-"""Telemetry requests that a server process reads at the same time; others wait, or are answered 429."""
+OTLP_WAIT_SECONDS = 1.0
+"""How long a telemetry request waits while a server process reads another before it is answered 429."""
 
 OTLP_UNKNOWN_BYTES = 64 * KIB
 """A larger telemetry record that nobody knows is counted, and not stored."""

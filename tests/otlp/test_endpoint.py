@@ -106,13 +106,9 @@ def test_a_bomb_and_a_flood_are_named_by_their_limit(
 def test_when_others_are_read_already_it_is_to_be_sent_again(
     exporter: Exporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(endpoint, "WRITE_WAIT_SECONDS", 0.01)
-    taken = [endpoint._places.acquire() for _ in range(limits.OTLP_AT_ONCE)]
-    try:
+    monkeypatch.setattr(endpoint, "OTLP_WAIT_SECONDS", 0.01)
+    with endpoint._turn:
         answer = exporter.send(LOGS)
-    finally:
-        for _ in taken:
-            endpoint._places.release()
     assert (answer.status_code, answer["Retry-After"]) == (429, "2")
     assert exporter.send(LOGS).status_code == 200
 

@@ -11,7 +11,7 @@ from contextdash.apianswers import RETRY_AFTER_SECONDS
 from contextdash.apikit import Unauthenticated, take_body
 from contextdash.clock import now_us
 from contextdash.errors import Busy, Forbidden, Malformed, Refused, TooLarge, UnsupportedMedia
-from contextdash.limits import OTLP_AT_ONCE, WRITE_WAIT_SECONDS
+from contextdash.limits import OTLP_WAIT_SECONDS
 from contextdash.models.token import Scope, Token
 from contextdash.services import tokens
 from contextdash.writer import refusal_of
@@ -32,8 +32,9 @@ _REJECTED = {"logs": "rejectedLogRecords", "traces": "rejectedSpans", "metrics":
 _RPC_CODES = {400: 3, 401: 16, 403: 7, 405: 12, 413: 8, 415: 3, 429: 8, 503: 14}
 _INTERNAL = 13
 
-# A request may be 16 MB, and many times that once it is Python objects.
-_places = threading.BoundedSemaphore(OTLP_AT_ONCE)
+# One at a time: a request may be 16 MB, and ten times that once it is Python objects. Those that wait keep a
+# thread of the server from hooks, so they do not wait for long.
+_turn = threading.Lock()
 
 
 class _TooMany(Refused):
@@ -68,13 +69,9 @@ def _refused(request: HttpRequest, refused: Refused) -> HttpResponse:
 
 def _take(request: HttpRequest, signal: str) -> Taker:
     owner_id = _sender(request).owner_id
-    if not _places.acquire(timeout=WRITE_WAIT_SECONDS):
-        raise _TooMany(
-            f"The server reads {OTLP_AT_ONCE} telemetry requests at once (OTLP_AT_ONCE); try again."
-        )
+    if request.content_type not in MEDIA:
+        raise UnsupportedMedia(f"Send an Export request as {JSON} or {PROTOBUF} (Content-Type).")
     try:
-        if request.content_type not in MEDIA:
-            raise UnsupportedMedia(f"Send an Export request as {JSON} or {PROTOBUF} (Content-Type).")
         take_body(request, MEDIA)
         return _store(request, signal, owner_id)
     except (Malformed, TooLarge) as refused:
@@ -86,8 +83,6 @@ def _take(request: HttpRequest, signal: str) -> Taker:
             body=getattr(request, "_body", b""),
         )
         raise
-    finally:
-        _places.release()
 
 
 def _sender(request: HttpRequest) -> Token:
@@ -103,11 +98,16 @@ def _sender(request: HttpRequest) -> Token:
 
 
 def _store(request: HttpRequest, signal: str, owner_id: int | None) -> Taker:
-    protobuf = request.content_type == PROTOBUF
-    body = wire.decode(request.body, signal, protobuf=protobuf)
     taker = Taker(Delivery(received_us=now_us(), owner_id=owner_id))
-    read_request(taker, body, signal)
-    store_taken(taker)
+    if not _turn.acquire(timeout=OTLP_WAIT_SECONDS):
+        raise _TooMany("The server reads another telemetry request (OTLP_WAIT_SECONDS); try again.")
+    try:
+        body = wire.decode(request.body, signal, protobuf=request.content_type == PROTOBUF)
+        read_request(taker, body, signal)
+        del body
+        store_taken(taker)
+    finally:
+        _turn.release()
     return taker
 
 
