@@ -189,6 +189,7 @@ def set_fields(
     if session.metadata_version != before:
         # Open pages of it look again; its place in the lists stays, since nothing happened in it.
         Session.objects.filter(key=session.key).update(ordinal=F("ordinal") + 1)
+        session.ordinal += 1
     return session
 
 
