@@ -157,6 +157,7 @@ def mixed(order: Sequence[str]) -> dict[str, Any]:
                 hook("PreToolUse", "c2", AT_MS + 1900),
                 hook("PostToolUse", "c1", AT_MS + 3100, tool_response="ok"),
                 hook("PostToolUseFailure", "c2", AT_MS + 4100, error="no"),
+                hook("Stop", "", AT_MS + 4500, prompt_id="turn-1"),
             ],
             "file": [
                 transcript(EventKind.TOOL_START, "c1", AT_MS + 950),
@@ -200,9 +201,9 @@ def mixed(order: Sequence[str]) -> dict[str, Any]:
 
 
 def test_hooks_transcript_and_ledger_of_a_call_end_as_one():
-    every = ["ledger"] * 5 + ["hook"] * 4 + ["file"] * 4
+    every = ["ledger"] * 5 + ["hook"] * 5 + ["file"] * 4
     straight = mixed(every)
-    assert straight["session"] == (2, 1, 1, 13)
+    assert straight["session"] == (2, 1, 1, 14)
     assert straight["turn"] == (2, 1)
     assert straight["run"] == ("completed", True, 5)
     assert straight["seqs"] == [(place, "api") for place in range(1, 6)]
