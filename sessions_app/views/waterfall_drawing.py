@@ -28,6 +28,12 @@ STEPS_MS = (
     *(21_600_000, 43_200_000, 86_400_000, 172_800_000, 604_800_000),
 )
 
+# A thousand bars are no stops of the Tab key: rows and lanes have the same links.
+_BAR = (
+    '<a href="{{}}" tabindex="-1"><rect class="{{}}" x="{{}}" y="{y}" width="{{}}" height="{height}"/>'
+    "<title>{{}}</title></a>"
+)
+
 type ZoomTo = Callable[[int, int], str]
 """The address of the picture of a stretch."""
 
@@ -172,7 +178,7 @@ def _packed(bars: Iterable[Bar]) -> tuple[list[tuple[Bar, int]], int, bool]:
 def _spans(bars: Iterable[Bar], css: str, scale: _Scale) -> SafeString:
     return format_html_join(
         "",
-        '<a href="{}"><rect class="{}" x="{}" y="3" width="{}" height="10" rx="1.5"/><title>{}</title></a>',
+        _BAR.format(y="3", height='10" rx="1.5'),
         (
             (
                 f"../?at={bar.start_us}#turn-{bar.key}"
@@ -193,7 +199,7 @@ def _bars(placed: Iterable[tuple[Bar, int]], css: str, scale: _Scale, zoom_to: Z
     most = max((bar.count for bar, _ in bars), default=1)
     return format_html_join(
         "",
-        '<a href="{}"><rect class="{}" x="{}" y="{}" width="{}" height="{}"/><title>{}</title></a>',
+        _BAR.format(y="{}", height="{}"),
         (
             (
                 _url(bar, zoom_to),

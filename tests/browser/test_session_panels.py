@@ -98,3 +98,19 @@ def test_a_file_opens_its_diffs(page: Page, server: str) -> None:
     page.locator(".file-row").click()
     expect(page.locator(".files tr.del td:last-child")).to_have_text(["one", "two"])
     expect(page.locator(".files tr.add td:last-child")).to_have_text(["two", "three"])
+
+
+def test_a_link_to_a_folded_row_opens_the_fold(page: Page, server: str) -> None:
+    tell = started("one", 30)
+    tell.prompt("Look around")
+    calls = [tell.call("Read", {"file_path": f"/file-{number}"}, "x") for number in range(6)]
+    for _ in range(4):
+        tell.call("Bash", {"command": "make"}, "ok")
+    tell.answer("done")
+    tell.end()
+    page.goto(f"{server}/sessions/one/")
+    expect(page.get_by_text("6 reads")).to_be_visible()
+    expect(page.get_by_text("/file-3")).to_be_hidden()
+    page.goto(f"{server}/sessions/one/?at={calls[3].started_us}#c-{calls[3].key}")
+    expect(page.locator(f"#c-{calls[3].key} code")).to_be_visible()
+    expect(page.locator("#overview svg rect").first).to_be_visible()
