@@ -123,9 +123,13 @@ def turns_before(session: Session, versions: Versions, number: int) -> Transcrip
 
 
 def turns_from(
-    session: Session, versions: Versions, number: int, *, run: int | None = None
+    session: Session, versions: Versions, number: int, *, run: int | None = None, lead: bool = False
 ) -> TranscriptPage:
-    """From a turn on; ``run`` is which attempt at that turn is shown."""
+    """From a turn on; ``run`` is which attempt at it is shown, ``lead`` adds what came before the first.
+
+    Raises:
+        NotFound: there is none of that number or after it.
+    """
     rows = _turns(session, versions).filter(number__gte=number).order_by("number")[: PAGE_TURNS + 1]
     found = list(rows)
     if not found:
@@ -134,7 +138,10 @@ def turns_from(
     first = found[0].number
     earlier = first if _turns(session, versions).filter(number__lt=first).exists() else None
     later = kept[-1].number + 1 if len(kept) < len(found) else None
-    return TranscriptPage(_shown(session, kept, {number: run} if run else {}), earlier, later)
+    shown = _shown(session, kept, {number: run} if run else {})
+    if lead and earlier is None and (before := _lead(session, None)) is not None:
+        shown = [before, *shown]
+    return TranscriptPage(shown, earlier, later)
 
 
 def one_turn(

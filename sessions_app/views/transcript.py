@@ -84,10 +84,10 @@ def _page(found: Session, versions: Versions, query: QueryDict) -> TranscriptPag
     turn, before, after = (whole_number(query.get(name, "")) for name in ("turn", "before", "after"))
     if before is not None:
         return queries.turns_before(found, versions, before)
-    if after is not None:
+    if after:
         return queries.turns_from(found, versions, after)
     if turn:
-        return queries.turns_from(found, versions, turn, run=whole_number(query.get("run", "")))
+        return queries.turns_from(found, versions, turn, run=whole_number(query.get("run", "")), lead=True)
     return queries.newest_turns(found, versions)
 
 
@@ -99,7 +99,8 @@ def _parts(page: TranscriptPage, query: QueryDict) -> dict[str, Any]:
     return {
         "turns": at_rest if last else page.turns,
         "tail": [last] if last else [],
-        "tail_from": max(1, last.number) if last else None,
+        # Before the first prompt there is no turn to go on from: all there is is asked for again.
+        "tail_from": last.number if last else None,
         "tail_turns": page.turns,
         "earlier": page.earlier,
         "later": page.later,

@@ -344,3 +344,19 @@ def test_an_open_page_asks_for_its_last_turn_again(page: Client, tell: Teller) -
     news = page.get(f"{address}&v={live[2]}", headers={"HX-Request": "true"}).content.decode()
     assert numbers(news) == [3, 4]
     assert 'id="live"' in news
+
+
+def test_a_session_first_seen_in_its_middle_goes_on_without_a_turn(page: Client, tell: Teller) -> None:
+    tell.call("Bash", {"command": "make"}, "ok")
+    tell.end()
+    text = read(page)
+    assert numbers(text) == [0]
+    live = re.search(r'<div id="live" data-live="([^"]*)"', text)
+    assert live
+    address = live[1].replace("&amp;", "&")
+    assert numbers(page.get(address, headers={"HX-Request": "true"}).content.decode()) == [0]
+    tell.prompt("Now a prompt")
+    tell.end()
+    assert numbers(page.get(address, headers={"HX-Request": "true"}).content.decode()) == [0, 1]
+    assert numbers(read(page, turn=1)) == [0, 1]
+    assert numbers(part(page, part="tail", after=1)) == [1]
