@@ -78,7 +78,11 @@ def upload_page(request: HttpRequest, pk: int) -> HttpResponse:
         **shown,
         "live_url": request.path,
         "rows": [
-            {**entry, "sessions": [(one, titles[one]) for one in entry.get("sessions", []) if one in titles]}
+            {
+                **entry,
+                "shown": entry["name"].partition("/")[2] or entry["name"],
+                "sessions": [(one, titles[one]) for one in entry.get("sessions", []) if one in titles],
+            }
             for entry in upload.files[:ROWS]
         ],
         "more": max(0, len(upload.files) - ROWS),
