@@ -8,7 +8,7 @@ from ninja import Schema
 from contextdash import clock
 from contextdash.cleaning import shorten
 from contextdash.limits import READ_RECENT_CHARS, REQUEST_TEXT_CHARS
-from sessions_app.api.usage_outs import UsageOut, usage_of_session
+from sessions_app.api.usage_outs import UsageOut, usage_of_spent
 from sessions_app.models import (
     AgentMessage,
     HookEvent,
@@ -17,6 +17,8 @@ from sessions_app.models import (
     Session,
     Workspace,
 )
+from sessions_app.queries.subagents import spent_with_subagents
+from sessions_app.queries.usage import spent_by
 
 
 class Counts(Schema):
@@ -68,6 +70,8 @@ class SessionOut(Schema):
     metadata_version: int
     counts: Counts
     usage: UsageOut
+    usage_with_subagents: UsageOut | None
+    """Left out, as null, in lists."""
 
 
 class SessionList(Schema):
@@ -163,7 +167,8 @@ class PurgeOut(Schema):
 
 
 def session_out(row: Session) -> dict[str, Any]:
-    return _session(row, row.user_request)
+    whole = usage_of_spent(spent_with_subagents(row))
+    return {**_session(row, row.user_request), "usage_with_subagents": whole}
 
 
 def session_item(row: Session) -> dict[str, Any]:
@@ -219,7 +224,8 @@ def _session(row: Session, request: str | None) -> dict[str, Any]:
             "stories": row.story_count,
             "hook_events": row.hook_count,
         },
-        "usage": usage_of_session(row),
+        "usage": usage_of_spent(spent_by(row)),
+        "usage_with_subagents": None,
     }
 
 

@@ -4,12 +4,12 @@ from typing import Any
 
 from ninja import Schema
 
-from sessions_app.models import Session
 from sessions_app.queries.transcript_steps import Cost
+from sessions_app.queries.usage import Spent
 
 
 class UsageOut(Schema):
-    """Of its model calls alone, without subagents. Money in micro-dollars; null where nobody knows."""
+    """Of model calls. Money in micro-dollars; null where nobody knows."""
 
     model_calls: int
     input_tokens: int | None
@@ -20,15 +20,14 @@ class UsageOut(Schema):
     cost_micro: int | None
 
 
-def usage_of_session(row: Session) -> dict[str, Any]:
-    given = row.input_tokens + row.cache_read_tokens + row.cache_write_tokens
-    calls = row.iteration_count
+def usage_of_spent(spent: Spent) -> dict[str, Any]:
+    calls = spent.requests
     return {
         "model_calls": calls,
-        "input_tokens": given if calls else None,
-        "cached_tokens": row.cache_read_tokens if calls else None,
-        "output_tokens": row.output_tokens if calls else None,
-        "cost_micro": row.cost_micro,
+        "input_tokens": spent.input if calls else None,
+        "cached_tokens": spent.cached if calls else None,
+        "output_tokens": spent.output if calls else None,
+        "cost_micro": spent.cost_micro,
     }
 
 

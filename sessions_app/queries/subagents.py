@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from django.db.models import Max
 
 from sessions_app.models import Run, Session, ToolCall
-from sessions_app.queries.session import Family
+from sessions_app.queries.session import Family, family_of
 from sessions_app.queries.states import state_of
-from sessions_app.queries.usage import Spent, spent_by
+from sessions_app.queries.usage import NOTHING, Spent, spent_below, spent_by
 
 
 @dataclass(slots=True)
@@ -56,6 +56,17 @@ def agents_of(family: Family, now_us: int) -> Agent:
         agents.get(child.parent_id or 0, root).children.append(agents[child.key])
     _add_up(root, 0)
     return root
+
+
+def spent_with_subagents(session: Session) -> Spent:
+    """What a session and all below it cost; of a root with one query, of a session without subagents none."""
+    own = spent_by(session)
+    if not session.child_count:
+        return own
+    if session.parent_id is None:
+        return own + spent_below([session]).get(session.key, NOTHING)
+    # Only of roots the database knows who is below them.
+    return sum((spent_by(child) for child in family_of(session).children), own)
 
 
 def _add_up(agent: Agent, depth: int) -> None:

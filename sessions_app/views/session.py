@@ -29,8 +29,9 @@ from sessions_app.queries.session import (
     tree_of,
 )
 from sessions_app.queries.states import state_of
+from sessions_app.queries.subagents import spent_with_subagents
 from sessions_app.queries.timeline import KINDS, OFF_AT_FIRST, TimelineFilter
-from sessions_app.queries.usage import NOTHING, Spent, spent_below, spent_by
+from sessions_app.queries.usage import Spent
 from sessions_app.registry import Row, registry
 from sessions_app.views.drawing import Drawn, Lanes
 from sessions_app.views.folding import folded
@@ -189,7 +190,7 @@ def head_context(found: Session, current: str = "timeline") -> dict[str, Any]:
     state = state_of(found, now_us)
     over = found.ended_at is not None
     lasted = (clock.to_us(found.ended_at) if found.ended_at else found.last_us) - found.started_us
-    spent = spent_by(found) + spent_below([found]).get(found.key, NOTHING)
+    spent = spent_with_subagents(found)
     title = plain(found.title or (found.user_request or "")[:200]).strip() or found.id
     return {
         "nav": "sessions",

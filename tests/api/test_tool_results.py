@@ -7,6 +7,7 @@ import pytest
 from contextdash.ids import digest16
 from contextdash.limits import EVENT_PAYLOAD_BYTES
 from sessions_app.models import Iteration, Session
+from tests import factories
 from tests.sessions import deliveries
 
 pytestmark = pytest.mark.django_db
@@ -102,3 +103,18 @@ def test_turns_and_runs_tell_what_they_cost_with_one_query_for_all(
     assert (told[1], told[2], told[3]) == ([2, None, None, None, None], [2, 16, 6, 14, 9], [0, *[None] * 4])
     assert turns[2]["runs"][0]["usage"] == turns[2]["usage"]
     assert api.get(f"turns/{turns[2]['id']}").json() == turns[2]
+
+
+def test_a_session_tells_what_it_cost_with_all_below_it(api: Any) -> None:
+    deliver("t1")
+    root = Session.objects.get(id="s1")
+    kid = factories.session(
+        "kid", parent=root, family_root=root, cost_micro=20, iteration_count=1, child_count=1
+    )
+    factories.session("grandkid", parent=kid, cost_micro=3, **told)
+    Session.objects.filter(key=root.key).update(cost_micro=100, iteration_count=1, child_count=1)
+    whole = {name: api.get(f"sessions/{name}").json() for name in ("s1", "kid", "grandkid")}
+    assert [one["usage"]["cost_micro"] for one in whole.values()] == [100, 20, 3]
+    assert [one["usage_with_subagents"]["cost_micro"] for one in whole.values()] == [123, 23, 3]
+    assert whole["s1"]["usage_with_subagents"]["model_calls"] == 3
+    assert {one["usage_with_subagents"] for one in api.get("sessions").json()["items"]} == {None}
