@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from django.db.models import Min
+
 from contextdash import clock
 from contextdash.cleaning import one_line
 from sessions_app.importers.gathering import Gathered
@@ -11,7 +13,7 @@ from sessions_app.ingest import store as ingest
 from sessions_app.ingest.observation import Observation, Outcome
 from sessions_app.models import Event, ImportSource, Quarantined, Session
 from sessions_app.services.resting import RESTS_AFTER_US
-from sessions_app.vocabulary import Activity
+from sessions_app.vocabulary import Activity, Source
 
 
 @dataclass(slots=True)
@@ -41,6 +43,9 @@ def _store(part: Part) -> int:
     copied = [seen for seen, out in zip(observations, outcomes, strict=True) if out == Outcome.DUPLICATE]
     if copied and part.source.state.get("forked_from") is None:
         _note_source(part, copied)
+    if part.source.state.get("forked_from") and "own_us" not in part.source.state:
+        fresh = [seen for seen, out in zip(observations, outcomes, strict=True) if out == Outcome.ACCEPTED]
+        _settle_source(part, copied, fresh)
     store_iterations(part.gathered.iterations, observations)
     if part.session_id:
         _tell_session(part)
@@ -68,6 +73,31 @@ def _note_source(part: Part, copied: Iterable[Observation]) -> None:
     if found is not None and found[2] is None:
         part.source.state["forked_from"] = found[0]
         part.source.facts["forked_from"] = found[1]
+
+
+def _settle_source(part: Part, copied: Sequence[Observation], fresh: Sequence[Observation]) -> None:
+    """Which of two that begin alike is the other's source, once both went on: the one that did so first.
+
+    The fork may have been imported before its source. What they share stays with it; only the link is turned.
+    """
+    state = part.source.state
+    state["shared_us"] = max([state.get("shared_us", 0), *(seen.at_us for seen in copied)])
+    own_us = min((seen.at_us for seen in fresh if seen.at_us > state["shared_us"]), default=None)
+    if own_us is None:
+        return
+    state["own_us"] = own_us
+    other = state["forked_from"]
+    later = Event.objects.filter(
+        session_id=other, source=Source.TRANSCRIPT, occurred_us__gt=state["shared_us"]
+    )
+    theirs_us = later.aggregate(first=Min("occurred_us"))["first"]
+    own = Session.objects.filter(id=part.session_id, parent=None).first()
+    if own is None or theirs_us is None or theirs_us <= own_us:
+        return
+    Session.objects.filter(key=own.key, forked_from=other).update(forked_from=None)
+    Session.objects.filter(key=other, forked_from=None).update(forked_from=own.key)
+    state["forked_from"] = 0
+    part.source.facts.pop("forked_from", None)
 
 
 def _tell_session(part: Part) -> None:
