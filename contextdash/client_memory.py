@@ -92,7 +92,7 @@ class Memory:
         return self._client._text(f"mistakes/{mistake}/lesson")
 
     def write_lesson(self, mistake: int, text: str, *, file: str | None = None, reason: str = "") -> "Row":
-        told = {"lesson_md": text, "reason": reason}
+        told: dict[str, Any] = {"lesson_md": text, "reason": reason}
         if file is not None:
             told["lesson_file"] = file
         return self._client._patch(f"mistakes/{mistake}", **told)

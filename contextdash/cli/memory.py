@@ -215,7 +215,7 @@ def correct(args: argparse.Namespace) -> int:
     if any(not equals for _, equals, _ in pairs):
         print('contextdash: name each field as field=value, such as choice="two files".', file=sys.stderr)
         return 2
-    values = {name: text_of(value) for name, _, value in pairs}
+    values: dict[str, Any] = {name: text_of(value) for name, _, value in pairs}
     row = _memory(args).correct(args.noun, args.number, reason=args.reason, **values)
     show(args, row, f"{args.noun} {row['id']} version {row['version']}")
     return 0

@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import cast
 
 from django.conf import settings
 
@@ -83,7 +82,7 @@ def window_of(text: str | None) -> timedelta:
         Invalid: it is not a length of time, or longer than WINDOW_MAX_DAYS.
     """
     if not text:
-        return cast("timedelta", settings.GATE_WINDOW)
+        return settings.GATE_WINDOW
     window = clock.parse_window(text)
     if window is None or not timedelta(0) < window <= timedelta(days=WINDOW_MAX_DAYS):
         raise Invalid(

@@ -19,6 +19,7 @@ from sessions_app.queries.texts import text_or_start
 from sessions_app.related import relations
 from sessions_app.services.belonging import project_of_slug, told_time
 from sessions_app.services.decisions import change_decision, log_decision, settle_conflict
+from sessions_app.vocabulary import DecisionStatus
 
 router = Router(tags=["decisions"])
 
@@ -97,7 +98,7 @@ class DecisionDetail(DecisionOut):
     links: list[LinkOut]
     """Findings and stories that are tied to it."""
     possible_conflicts: list[int]
-    """Other decisions that stand on the same topic and project; a person says whether they contradict."""
+    """While it holds, others that stand on its topic and project; a person says whether they contradict."""
 
 
 class DecisionList(Schema):
@@ -132,7 +133,8 @@ def _wanted(filters: DecisionWanted) -> queries.Filters:
 
 
 def detail(decision: Decision) -> dict[str, Any]:
-    others = [other.pk for other in queries.possible_conflicts(decision)]
+    holds = decision.status in (DecisionStatus.STANDS, DecisionStatus.CONFLICT)
+    others = [other.pk for other in queries.possible_conflicts(decision)] if holds else []
     links = [
         {"kind": group.kind, "ref": thing.ref, "title": thing.title, "state": thing.state}
         for group in relations.of("decision", decision.pk)

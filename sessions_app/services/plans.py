@@ -73,7 +73,7 @@ def snapshot_plan(
         ts=moment(at),
     )
     if newest_seen is not None:
-        _check_newest(told.plan_key, newest_seen)
+        _check_newest(bytes(told.plan_key), newest_seen)
     kept = _kept(told)
     if kept is told:
         touch(owner, plan_count=1)

@@ -1,5 +1,7 @@
 """Plans: one entry a path, a rendered version, and what changed between two."""
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -90,7 +92,7 @@ def plan_new(request: HttpRequest) -> HttpResponse:
         return _new(request, PlanForm(initial=initial))
     plan = queries.plan_of(of)
     newest = queries.versions_of(plan)[0]
-    initial = {
+    initial: dict[str, Any] = {
         "path": plan.path,
         "title": plan.title,
         "body_md": plan.body_md,

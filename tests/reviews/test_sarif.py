@@ -248,6 +248,12 @@ def test_what_goes_out_is_valid_and_comes_back_the_same():
     assert reasons == {rows[2].pk: "Fixed at last"}
 
 
+def test_our_own_log_adds_nothing_whatever_blanks_its_texts_end_with():
+    log(finding="  Blanks around\n\n ", target="a.py:1")
+    log(finding="x", target="a.py")
+    assert import_sarif(raw=write_sarif(*for_export(Filters(), limit=10)), actor=SYSTEM).known == 2
+
+
 def test_the_api_takes_and_gives_logs(api, make_api):
     answer = api.client.post(
         "/api/v1/reviews/sarif?session_id=s1",
