@@ -5,7 +5,7 @@ Live pages are drawn again and again, and most of their rows are as they were.
 
 from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 from django.db.models import Model
@@ -13,8 +13,10 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-REMEMBERED = 1024
-"""About 5 MB."""
+from contextdash.limits import MIB
+
+REMEMBERED_CHARS = 4 * MIB
+"""Of HTML; the rows that it was made of take about as much."""
 
 
 class _Shown:
@@ -42,12 +44,37 @@ def drawn(template: str, values: Mapping[str, Any]) -> SafeString:
     Days and times are those of the reader's zone today. What else goes by the clock, such as how long ago
     something was, is a value that the caller gives.
     """
-    return _drawn(template, _Shown(values), timezone.localdate(), timezone.get_current_timezone())
+    shown = _Shown(values)
+    key = (template, shown, timezone.localdate(), timezone.get_current_timezone())
+    known = _parts.find(key)
+    return known if known is not None else _parts.keep(key, render_to_string(template, shown.values))
 
 
-@lru_cache(REMEMBERED)
-def _drawn(template: str, shown: _Shown, day: Hashable, zone: Hashable) -> SafeString:
-    return render_to_string(template, shown.values)
+class _Parts:
+    """The newest parts, as many as REMEMBERED_CHARS hold: one may be a row, another a list of hundreds."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: dict[Hashable, SafeString] = {}
+        self._chars = 0
+
+    def find(self, key: Hashable) -> SafeString | None:
+        with self._lock:
+            found = self._kept.pop(key, None)
+            if found is not None:
+                self._kept[key] = found  # the last to go
+            return found
+
+    def keep(self, key: Hashable, html: SafeString) -> SafeString:
+        with self._lock:
+            self._chars += len(html) - len(self._kept.pop(key, ""))
+            self._kept[key] = html
+            while self._chars > REMEMBERED_CHARS and len(self._kept) > 1:
+                self._chars -= len(self._kept.pop(next(iter(self._kept))))
+        return html
+
+
+_parts = _Parts()
 
 
 def _frozen(value: Any) -> Hashable:

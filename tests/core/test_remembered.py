@@ -5,8 +5,10 @@ from dataclasses import dataclass
 import pytest
 import time_machine
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
 from contextdash import clock
+from contextdash.rendering import remembered
 from contextdash.rendering.remembered import drawn
 from sessions_app.models import AgentMessage, Session
 from tests import factories
@@ -76,3 +78,15 @@ def test_rows_inside_of_other_values_count_too(message):
     assert shown() is first
     AgentMessage.objects.update(version=2)
     assert shown() is not first
+
+
+def test_what_was_not_asked_for_longest_goes_first(monkeypatch):
+    monkeypatch.setattr(remembered, "REMEMBERED_CHARS", 3000)
+    parts = remembered._Parts()
+    for name in ("a", "b", "c"):
+        parts.keep(name, SafeString("x" * 1000))
+    assert parts.find("a") is not None
+    parts.keep("c", SafeString("y" * 1500))  # another thread drew it as well
+    assert parts.find("b") is None
+    parts.keep("d", SafeString("z" * 5000))
+    assert [parts.find(name) is not None for name in "abcd"] == [False, False, False, True]
