@@ -108,9 +108,8 @@ def test_turns_and_runs_tell_what_they_cost_with_one_query_for_all(
 def test_a_session_tells_what_it_cost_with_all_below_it(api: Any) -> None:
     deliver("t1")
     root = Session.objects.get(id="s1")
-    kid = factories.session(
-        "kid", parent=root, family_root=root, cost_micro=20, iteration_count=1, child_count=1
-    )
+    told = {"family_root": root, "iteration_count": 1}
+    kid = factories.session("kid", parent=root, cost_micro=20, child_count=1, **told)
     factories.session("grandkid", parent=kid, cost_micro=3, **told)
     Session.objects.filter(key=root.key).update(cost_micro=100, iteration_count=1, child_count=1)
     whole = {name: api.get(f"sessions/{name}").json() for name in ("s1", "kid", "grandkid")}
