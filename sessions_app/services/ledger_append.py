@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q
 
 from contextdash import clock
@@ -373,7 +373,12 @@ def _keep(run: Run, lanes: Lanes, ids: Mapping[str, str]) -> None:
             cursor.executemany(_ANSWER, [(call.result_event, call.pk) for call in lanes.answered])
     for operation, call in lanes.new_operations:
         operation.call_id = call.call_id
-    ToolOperation.objects.bulk_create([operation for operation, _ in lanes.new_operations])
+    if lanes.new_operations:
+        try:
+            with transaction.atomic():
+                ToolOperation.objects.bulk_create([operation for operation, _ in lanes.new_operations])
+        except IntegrityError as error:  # PostgreSQL: another run took the id at this very moment
+            raise Conflict("Another call has this operation.", code="duplicate_operation") from error
     for operation in lanes.moved.values():
         operation.save(update_fields=["state", "version", "reconcile_event", "observation", "result_event"])
     ToolJournalEntry.objects.bulk_create(lanes.journal)

@@ -80,3 +80,18 @@ def test_an_operation_takes_one_result(api):
         answers = list(pool.map(lambda body: post(api, path, body), results))
     assert sorted(answer.status_code for answer in answers) == [201, 409]
     assert ToolOperation.objects.get().version == 2
+
+
+def test_an_operation_id_is_given_once(api):
+    runs = [opened(api, "L1"), opened(api, "L2")]
+    with serving(), ThreadPoolExecutor(2) as pool:
+        for step in range(8):
+            bodies = []
+            for run in runs:
+                tell, call = Teller(run), f"c{step}"
+                events = [tell.call(call), tell.dispatch(call)]
+                named = [{**event, "id": f"{run.session.id}-{event['id']}"} for event in events]
+                bodies.append((f"runs/{run.key}/operations", {"events": named}))
+            answers = list(pool.map(lambda one: post(api, *one), bodies))
+            assert sorted(answer.status_code for answer in answers) == [201, 409]
+            assert {answer.json().get("error") for answer in answers} == {None, "duplicate_operation"}
