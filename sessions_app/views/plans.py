@@ -88,8 +88,8 @@ def plan_new(request: HttpRequest) -> HttpResponse:
     of = whole_number(request.GET.get("of", ""))
     if of is None:
         names = ("path", "session", "project")
-        initial = {name: request.GET[name] for name in names if request.GET.get(name)}
-        return _new(request, PlanForm(initial=initial))
+        told = {name: request.GET[name] for name in names if request.GET.get(name)}
+        return _new(request, PlanForm(initial=told))
     plan = queries.plan_of(of)
     newest = queries.versions_of(plan)[0]
     initial: dict[str, Any] = {
