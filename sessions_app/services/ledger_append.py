@@ -150,10 +150,11 @@ def locked_run(run_key: int) -> Run:
     if connection.features.has_select_for_update:
         # The session, as every source locks it, and before its run is read.
         owner = Run.objects.filter(key=run_key).values("session_id")
-        Session.objects.select_for_update().filter(key__in=owner).values_list("key", flat=True).first()
-    run = Run.objects.select_related("session", "turn").filter(key=run_key).first()
-    if run is None:
-        raise NotFound(f"There is no run {run_key}.")
+        list(Session.objects.select_for_update().filter(key__in=owner).order_by().values_list("key"))
+    try:
+        run = Run.objects.select_related("session", "turn").get(key=run_key)
+    except Run.DoesNotExist:
+        raise NotFound(f"There is no run {run_key}.") from None
     if run.session.deleted_at is not None:
         raise Conflict(
             f"Session {run.session.id} was deleted; its id is not used again.", code="deleted_session"
@@ -190,7 +191,7 @@ def _known(seen: Sequence[Observation]) -> dict[bytes, _Known]:
     with connection.wrap_database_errors:
         if not Rows().known_identities(identities):
             return {}
-    rows = Event.objects.filter(identity__in=identities)
+    rows = Event.objects.filter(identity__in=identities).order_by()
     return {
         bytes(identity): _Known(bytes(content), run_id, seq)
         for identity, content, run_id, seq in rows.values_list("identity", "content", "run_id", "seq")
@@ -306,10 +307,12 @@ def _lanes(run: Run, new: Sequence[Sent], writers: frozenset[Lane]) -> Lanes:
     """The calls and operations that the events name, as they are stored."""
     calls, operations = _named(new)
     stored = list(
-        LedgerCall.objects.filter(run=run, provider_call_id__in=calls).select_related("call") if calls else ()
+        LedgerCall.objects.filter(run=run, provider_call_id__in=calls).select_related("call").order_by()
+        if calls
+        else ()
     )
     of_calls = Q(operation_id__in=operations) | Q(call__in=[call.call_id for call in stored])
-    found = list(ToolOperation.objects.filter(of_calls)) if stored or operations else []
+    found = list(ToolOperation.objects.filter(of_calls).order_by()) if stored or operations else []
     return Lanes(run_key=run.key, calls=stored, operations=found, writers=writers, at_us=clock.now_us())
 
 
@@ -341,10 +344,14 @@ def _call_ids(run: Run, lanes: Lanes) -> dict[str, str]:
     if not wanted:
         return {}
     there = dict(
-        ToolCall.objects.filter(session=run.session_id, call_id__in=wanted).values_list("call_id", "key")
+        ToolCall.objects.filter(session=run.session_id, call_id__in=wanted)
+        .order_by()
+        .values_list("call_id", "key")
     )
     taken = set(
-        LedgerCall.objects.filter(call__in=there.values()).values_list("call_id", flat=True) if there else ()
+        LedgerCall.objects.filter(call__in=there.values()).order_by().values_list("call_id", flat=True)
+        if there
+        else ()
     )
     return {
         one: digest16(b"call", run.invocation_id.encode(), one.encode()).hex()
@@ -358,9 +365,9 @@ def _keep(run: Run, lanes: Lanes, ids: Mapping[str, str]) -> None:
     """Store what the lanes have become."""
     if lanes.new_calls:
         keys = dict(
-            ToolCall.objects.filter(session=run.session_id, call_id__in=ids.values()).values_list(
-                "call_id", "key"
-            )
+            ToolCall.objects.filter(session=run.session_id, call_id__in=ids.values())
+            .order_by()
+            .values_list("call_id", "key")
         )
         for call in lanes.new_calls:
             call.call_id = keys[ids[call.provider_call_id]]
