@@ -70,7 +70,7 @@ def apply(state: State, session: SessionRow, run: RunRow, seen: Observation) -> 
     if is_told_late(run) and seen.kind in OPENING:
         _begin(state, session, run, turn, seen)
     if seen.kind == EventKind.PROMPT:
-        _prompt(state, turn, seen)
+        _prompt(state, run, turn, seen)
         if not seen.queued:
             interrupt_others(state, session, seen, keep=run)
         elif run.status == RunStatus.RUNNING:
@@ -117,7 +117,7 @@ def is_told_late(run: RunRow) -> bool:
 def _tell_late(state: State, run: RunRow, turn: TurnRow, seen: Observation) -> None:
     """What telemetry adds; whether the run goes on or how it ended, others know better."""
     if seen.kind == EventKind.PROMPT:
-        _prompt(state, turn, seen)
+        _prompt(state, run, turn, seen)
     elif seen.kind in ENDING:
         _end(state, run, turn, seen)
     state.changed(run)
@@ -137,8 +137,11 @@ def _first_run(state: State, session: SessionRow, seen: Observation, turn_id: st
     return state.create_turn(seen, session, turn_id, over_us)
 
 
-def _prompt(state: State, turn: TurnRow, seen: Observation) -> None:
-    if not seen.prompt or (turn.prompted and not _knows_better(state, turn, seen)):
+def _prompt(state: State, run: RunRow, turn: TurnRow, seen: Observation) -> None:
+    if not seen.prompt:
+        return
+    # A run without an event was made for this one, and has its prompt.
+    if turn.prompted and (not run.last_seq or not _knows_better(state, turn, seen)):
         return
     turn.prompted = True
     Turn.objects.filter(key=turn.key).update(prompt=seen.prompt)
