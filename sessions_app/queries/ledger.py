@@ -22,6 +22,8 @@ class LedgerFilter:
     name: str = ""
     """A part of the event's name, in either case."""
     turn: int | None = None
+    run: int | None = None
+    """Which attempt at the turn; all of them without it."""
 
     @property
     def narrows(self) -> bool:
@@ -75,6 +77,7 @@ def _narrowed(session: Session, wanted: LedgerFilter) -> QuerySet[Event]:
         which &= Q(name__icontains=clean(wanted.name)[:NAME_CHARS])
     if wanted.turn is not None:
         runs = Run.objects.filter(turn__session=session, turn__number=wanted.turn)
+        runs = runs if wanted.run is None else runs.filter(number=wanted.run)
         which &= Q(run__in=list(runs.values_list("key", flat=True)))
     return rows.filter(which)
 

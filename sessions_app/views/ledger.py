@@ -21,8 +21,8 @@ VALUE_CHARS = 200
 
 @require_GET
 def ledger_page(request: HttpRequest, session_id: str) -> HttpResponse:
-    """Newest first. ``kind``, ``source``, ``name``, ``turn`` and ``agent`` (a subagent's id) narrow it; the
-    ordinals ``after`` and ``cursor`` say where it begins.
+    """Newest first. ``kind``, ``source``, ``name``, ``turn``, ``run`` (an attempt at it) and ``agent`` (a
+    subagent's id) narrow it; the ordinals ``after`` and ``cursor`` say where it begins.
     """
     version = session_version(session_id)
     if version is None:
@@ -101,4 +101,5 @@ def _filter(query: QueryDict) -> LedgerFilter:
         source=query.get("source", "")[:VALUE_CHARS],
         name=query.get("name", "").strip()[:VALUE_CHARS],
         turn=whole_number(query.get("turn", "")),
+        run=whole_number(query.get("run", "")),
     )

@@ -110,6 +110,8 @@ def test_the_ledger_is_narrowed_and_says_how_far_it_looked(page: Client, tell: T
     assert found(source="api") == []
     assert found(turn="1") == ["Stop", "PreToolUse", "UserPromptSubmit"]
     assert found(turn="9") == []
+    assert found(turn="1", run="1") == found(turn="1")
+    assert found(turn="1", run="2") == []
     assert found(after="3") == ["Odd%Name", "UserPromptSubmit"]
     assert found(agent="kid") == ["KidsEvent"]
     assert "No entry fits" in page.get("/sessions/one/ledger/?kind=none").content.decode()
