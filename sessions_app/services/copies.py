@@ -6,6 +6,8 @@ What it cost was spent in the original and is counted there alone; the copy tell
 
 from collections.abc import Sequence
 
+from django.db.models import Count, Q, Sum
+
 from contextdash import clock, ids
 from contextdash.actor import Actor
 from contextdash.cleaning import clean, one_line
@@ -22,10 +24,15 @@ from sessions_app.models import (
     Session,
     SessionState,
     ToolCall,
-    TouchedFile,
     Turn,
 )
 from sessions_app.queries.chains import chain_of, turns_of
+from sessions_app.services.copied_rows import (
+    copy_calls,
+    copy_iterations,
+    copy_touched_files,
+    counterparts,
+)
 from sessions_app.services.forks import forked_title, locked
 from sessions_app.services.sessions import create_session
 from sessions_app.vocabulary import CallState, RunStatus
@@ -77,10 +84,11 @@ def fork_through(
     _take_state(state, kept[-1], states)
     copied_turns = _copy_turns(kept, copy, state)
     copied_runs = _copy_runs(runs, copied_turns, copy)
-    calls = _copy_iterations(copied_runs, copy)
-    _copy_calls(copied_runs, copy)
-    _copy_attachments(copied_turns, calls, copy)
-    _count(copy, kept, list(calls.values()))
+    copy_iterations(copied_runs, copy.key)
+    copy_calls(copied_runs, copy.key, clock.now_us())
+    copy_touched_files(source.key, copy.key)
+    _copy_attachments(copied_turns, copied_runs, copy)
+    _count(copy, kept)
     return copy
 
 
@@ -129,105 +137,75 @@ def _check_size(runs: dict[int, Run]) -> None:
 
 def _copy_turns(turns: Sequence[Turn], copy: Session, state: SessionState) -> dict[int, Turn]:
     """By the key of the original."""
-    made: dict[int, Turn] = {}
+    made: list[Turn] = []
     used: set[str] = set()
     for number, turn in enumerate(turns, 1):
-        made[turn.key] = Turn.objects.create(
-            session=copy,
-            state=state,
-            number=number,
-            turn_id=turn.turn_id if turn.turn_id not in used else ids.mint(),
-            prompt=turn.prompt,
-            started_us=turn.started_us,
-            ended_us=turn.ended_us,
-            call_count=turn.call_count,
-            failed_count=turn.failed_count,
+        made.append(
+            Turn(
+                session=copy,
+                state=state,
+                number=number,
+                turn_id=turn.turn_id if turn.turn_id not in used else ids.mint(),
+                prompt=turn.prompt,
+                started_us=turn.started_us,
+                ended_us=turn.ended_us,
+                call_count=turn.call_count,
+                failed_count=turn.failed_count,
+            )
         )
         used.add(turn.turn_id)
-    return made
+    stored = Turn.objects.bulk_create(made)
+    return {turn.key: row for turn, row in zip(turns, stored, strict=True)}
 
 
-def _copy_runs(runs: dict[int, Run], turns: dict[int, Turn], copy: Session) -> dict[int, Run]:
-    """By the key of the original. Nobody works on the copy of a run that still goes on."""
-    made: dict[int, Run] = {}
-    details = RunDetail.objects.in_bulk([run.key for run in runs.values()])
+def _copy_runs(runs: dict[int, Run], turns: dict[int, Turn], copy: Session) -> dict[int, int]:
+    """Key by key of the original. Nobody works on the copy of a run that still goes on."""
+    now_us = clock.now_us()
+    made: list[Run] = []
     for turn_key, run in runs.items():
         going = run.status == RunStatus.RUNNING
-        made[run.key] = Run.objects.create(
-            session=copy,
-            turn=turns[turn_key],
-            invocation_id=f"copy-{ids.mint()}",
-            status=RunStatus.INTERRUPTED if going else run.status,
-            started_us=run.started_us,
-            ended_us=clock.now_us() if going else run.ended_us,
-            answer=run.answer,
-            error=run.error,
-            failure_class=run.failure_class,
-            abort_source=run.abort_source,
-        )
-        detail = details.get(run.key)
-        if detail is not None:
-            RunDetail.objects.create(
-                run=made[run.key],
-                provider=detail.provider,
-                model=detail.model,
-                prior_outcome=detail.prior_outcome,
-                content=detail.content,
-                ctx=detail.ctx,
-                error=detail.error,
+        made.append(
+            Run(
+                session=copy,
+                turn=turns[turn_key],
+                invocation_id=f"copy-{ids.mint()}",
+                status=RunStatus.INTERRUPTED if going else run.status,
+                started_us=run.started_us,
+                ended_us=now_us if going else run.ended_us,
+                answer=run.answer,
+                error=run.error,
+                failure_class=run.failure_class,
+                abort_source=run.abort_source,
             )
-        if going:
-            Turn.objects.filter(key=turns[turn_key].key).update(ended_us=made[run.key].ended_us)
-    return made
+        )
+    stored = Run.objects.bulk_create(made)
+    copied = {run.key: row for run, row in zip(runs.values(), stored, strict=True)}
+    details = list(RunDetail.objects.filter(run__in=list(copied)))
+    for detail in details:
+        detail.run, detail.retried_from = copied[detail.run_id], None
+    RunDetail.objects.bulk_create(details)
+    going_on = [turns[key].key for key, run in runs.items() if run.status == RunStatus.RUNNING]
+    Turn.objects.filter(key__in=going_on).update(ended_us=now_us)
+    return {old: row.key for old, row in copied.items()}
 
 
-def _copy_iterations(runs: dict[int, Run], copy: Session) -> dict[int, Iteration]:
-    """By the key of the original. Telemetry and transcripts of the call go on meeting the original alone."""
-    rows = list(Iteration.objects.filter(run__in=list(runs)).order_by("at_us", "key"))
-    keys = [row.key for row in rows]
-    for row in rows:
-        row.identity = ids.digest16(b"copy", copy.id.encode(), bytes(row.identity))
-        row.key, row._state.adding = None, True
-        row.session, row.run = copy, runs[row.run_id or 0]
-        row.request_id, row.copied = "", True
-    made = Iteration.objects.bulk_create(rows)
-    return dict(zip(keys, made, strict=True))
-
-
-def _copy_calls(runs: dict[int, Run], copy: Session) -> None:
-    rows = list(ToolCall.objects.filter(run__in=list(runs)).order_by("started_us", "key"))
-    keys = [row.key for row in rows]
-    sources = {row.session_id for row in rows}
-    now_us = clock.now_us()
-    for row in rows:
-        row.key, row._state.adding = None, True
-        row.session, row.run, row.child = copy, runs[row.run_id or 0], None
-        if row.state == CallState.PREPARED:
-            row.state, row.ended_us = CallState.INTERRUPTED, now_us
-    made = dict(zip(keys, ToolCall.objects.bulk_create(rows), strict=True))
-    touched = list(TouchedFile.objects.filter(session__in=sources, call__in=keys).order_by("key"))
-    for one in touched:
-        one.key, one._state.adding = None, True
-        one.session, one.call = copy, made[one.call_id]
-    TouchedFile.objects.bulk_create(touched)
-
-
-def _copy_attachments(turns: dict[int, Turn], calls: dict[int, Iteration], copy: Session) -> None:
+def _copy_attachments(turns: dict[int, Turn], runs: dict[int, int], copy: Session) -> None:
     """Those sent with a turn, and those of model calls that were copied. Their bytes are kept once."""
     rows = list(Attachment.objects.filter(turn__in=list(turns)).order_by("pk"))
+    calls = counterparts(runs, {row.iteration_id for row in rows if row.iteration_id is not None})
     kept = [row for row in rows if row.iteration_id is None or row.iteration_id in calls]
     versions: dict[str, int] = {}
     for row in kept:
         row.pk, row._state.adding = None, True
         row.attachment_id = ids.mint()
         row.session, row.turn = copy, turns[row.turn_id or 0]
-        row.iteration = calls[row.iteration_id] if row.iteration_id else None
+        row.iteration_id = calls[row.iteration_id] if row.iteration_id else None
         if row.filename:
             versions[row.filename] = row.version = versions.get(row.filename, 0) + 1
     Attachment.objects.bulk_create(kept)
 
 
-def _count(copy: Session, turns: Sequence[Turn], calls: Sequence[Iteration]) -> None:
+def _count(copy: Session, turns: Sequence[Turn]) -> None:
     tool_calls = ToolCall.objects.filter(session=copy)
     Session.objects.filter(key=copy.key).update(
         turn_count=len(turns),
@@ -235,18 +213,14 @@ def _count(copy: Session, turns: Sequence[Turn], calls: Sequence[Iteration]) -> 
         failed_count=tool_calls.filter(state=CallState.FAILED).count(),
     )
     copy.refresh_from_db()
-    if not calls:
-        return
-    costs = [row.cost_micro for row in calls if row.cost_micro is not None]
-    CopiedUsage.objects.create(
-        session=copy,
-        iteration_count=len(calls),
-        unpriced_count=len(calls) - len(costs),
-        input_tokens=sum(row.input_tokens or 0 for row in calls),
-        output_tokens=sum(row.output_tokens or 0 for row in calls),
-        cache_read_tokens=sum(row.cache_read_tokens or 0 for row in calls),
-        cache_write_tokens=sum(
-            (row.cache_write_5m_tokens or 0) + (row.cache_write_1h_tokens or 0) for row in calls
-        ),
-        cost_micro=sum(costs) if costs else None,
+    told = Iteration.objects.filter(session=copy).aggregate(
+        iteration_count=Count("key"),
+        unpriced_count=Count("key", filter=Q(cost_micro=None)),
+        input_tokens=Sum("input_tokens", default=0),
+        output_tokens=Sum("output_tokens", default=0),
+        cache_read_tokens=Sum("cache_read_tokens", default=0),
+        cache_write_tokens=Sum("cache_write_5m_tokens", default=0) + Sum("cache_write_1h_tokens", default=0),
+        cost_micro=Sum("cost_micro"),
     )
+    if told["iteration_count"]:
+        CopiedUsage.objects.create(session=copy, **told)

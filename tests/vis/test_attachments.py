@@ -196,3 +196,13 @@ def test_a_list_reads_no_bytes(api, django_assert_max_num_queries):
     with django_assert_max_num_queries(6) as seen:
         assert len(api.get("attachments", session="s", limit=30).json()["items"]) == 30
     assert not any('"data"' in query["sql"] for query in seen.captured_queries)
+
+
+@pytest.mark.parametrize("form", ["json", "md"])
+def test_an_export_tells_of_files_and_logs_without_bytes(api, form):
+    post(api, b"%PDF-1.7 secret bytes", filename="report.pdf", transcription="What was said")
+    api.post("logs", {"lines": [{"event": "gateway/slow", "message": "412 ms", "session_id": "s"}]})
+    told = b"".join(api.get("sessions/s/export", format=form).streaming_content).decode()
+    for word in ("report.pdf", "application/pdf", "What was said", "gateway/slow", "412 ms"):
+        assert word in told
+    assert "secret bytes" not in told
