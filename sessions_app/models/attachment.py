@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
+from contextdash import clock
 from contextdash.limits import NAME_CHARS, PATH_CHARS
 from sessions_app.models.session import Session
 from sessions_app.models.turn import Turn
@@ -58,7 +59,10 @@ class Attachment(models.Model):
     )
     storage_uri = models.CharField(max_length=PATH_CHARS, blank=True, default="")
     erased = models.BooleanField(default=False, help_text="Its bytes were purged.")
-    created_us = models.BigIntegerField()
+    created_us = models.BigIntegerField(help_text="As its writer dates it.")
+    received_us = models.BigIntegerField(
+        default=clock.now_us, db_default=0, help_text="What purges go by, as they do with events."
+    )
 
     class Meta:
         db_table = "attachments"

@@ -224,9 +224,9 @@ def _close(*, purge: Purge) -> None:
 def _erase_files(purge: Purge) -> None:
     """The files of attachments and the streams that the purge names: once their events are gone."""
     which = (
-        Q(session=purge.session_key, created_us__lte=clock.to_us(purge.started_at))
+        Q(session=purge.session_key, received_us__lte=clock.to_us(purge.started_at))
         if purge.session_key is not None
-        else Q(created_us__lt=purge.received_before_us or 0)
+        else Q(received_us__lt=purge.received_before_us or 0)
     )
     until_us = purge.received_before_us or clock.to_us(purge.started_at)
     with _overwritten():
