@@ -9,7 +9,6 @@ event out, so a run whose calls are in disorder can always be ended.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q
@@ -22,6 +21,7 @@ from contextdash.writer import write
 from sessions_app.ingest.observation import Delivery, Observation, Outcome
 from sessions_app.ingest.rows import Rows
 from sessions_app.ingest.store import store
+from sessions_app.ledger.differing import first_difference
 from sessions_app.ledger.envelope import FunctionCall, FunctionResponse, Lane, Sent
 from sessions_app.ledger.lanes import Lanes, check_lane
 from sessions_app.ledger.observing import abort_source_of, failure_of, observe
@@ -214,21 +214,10 @@ def _conflict(
     else:  # both are of this batch
         first = next(number for number, earlier in enumerate(seen) if earlier.identity == one.identity)
         mine, other = sent.value, events[first].value
-    field = _first_difference(mine, other)
+    field = first_difference(mine, other)
     code = "duplicate_event_id" if found.run_id == run.key else "identity_conflict"
     where = ".".join(part for part in (place, field) if part)
     return Conflict(f"Event {sent.event.id} is known with other content.", code=code, field=where)
-
-
-def _first_difference(mine: Any, other: Any) -> str:
-    """The path of the first field that differs; empty where only masked text does."""
-    if isinstance(mine, Mapping) and isinstance(other, Mapping):
-        for key in sorted({*mine, *other}):
-            if key not in mine or key not in other:
-                return str(key)
-            if mine[key] != other[key]:
-                return ".".join(part for part in (str(key), _first_difference(mine[key], other[key])) if part)
-    return ""
 
 
 def _admit(run: Run, events: Sequence[Sent], fresh: Sequence[int], expected_seq: int | None) -> None:
