@@ -132,7 +132,11 @@ def test_a_lesson_is_written_and_the_mistake_is_learned_from(page: Page, server:
 
 
 @pytest.mark.parametrize(
-    "path", ["decisions/", "plans/", "mistakes/", "hooks/", "handoffs/", "decisions/new/", "mistakes/new/"]
+    "path",
+    [
+        *("decisions/", "plans/", "mistakes/", "hooks/", "handoffs/", "decisions/new/", "mistakes/new/"),
+        *("messages/new/", "plans/new/", "reviews/new/"),
+    ],
 )
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_pages_can_be_used_by_everyone(page: Page, server: str, path: str, scheme: str) -> None:
