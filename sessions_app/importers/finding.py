@@ -67,6 +67,8 @@ def files_below(root: Path) -> Iterator[Path]:
     for folder, inner, names in os.walk(root):
         if Path(folder).name == "storage":  # OpenCode's messages are found by their sessions
             inner[:] = [name for name in inner if name not in ("message", "part")]
+        elif "opencode.db" in names:  # copies of repositories lie there, too
+            inner[:] = [name for name in inner if name == "storage"]
         for name in sorted(names):
             path = Path(folder, name)
             if path.is_file():

@@ -202,3 +202,16 @@ def test_a_paused_import_goes_on_where_it_stood(store: Path) -> None:
     assert paused == 2
     assert ImportSource.objects.get().lines == 10
     assert import_file(path, place=HERE).unchanged
+
+
+def test_all_finds_the_homes_of_each_client_and_passes_by_copied_repositories(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    store = home / ".local" / "share" / "opencode"
+    shutil.copytree(DATA, store)
+    copied = store / "snapshot" / "global"
+    copied.mkdir(parents=True)
+    (copied / "session.jsonl").write_text('{"sessionId": "s", "type": "user", "uuid": "u"}\n')
+    shutil.copytree(DATA.parent / "gemini" / "tmp", home / ".gemini" / "tmp")
+    shutil.copytree(DATA.parent / "copilot" / "session-state", home / ".copilot" / "session-state")
+    found = finding.find(finding.standard_folders({}, home))
+    assert Counter(one.client for one in found) == {"opencode": 3, "gemini": 4, "copilot": 1}
