@@ -5,13 +5,13 @@ import base64
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from contextdash import limits, sniffing
+from contextdash import clock, limits, sniffing
 from contextdash.actor import SYSTEM
 from sessions_app.models import Attachment, AttachmentContent, Purge, Session
 from sessions_app.services.attachments import Sent, add_attachment, clean_name
 from sessions_app.services.copies import fork_through
 from sessions_app.services.ledger import open_turn
-from sessions_app.services.purging import purge_session
+from sessions_app.services.purging import drive_on, purge_session
 
 pytestmark = pytest.mark.django_db
 
@@ -206,3 +206,14 @@ def test_an_export_tells_of_files_and_logs_without_bytes(api, form):
     for word in ("report.pdf", "application/pdf", "What was said", "gateway/slow", "412 ms"):
         assert word in told
     assert "secret bytes" not in told
+
+
+def test_retention_goes_by_when_a_file_came_and_not_by_how_old_it_says_it_is(api):
+    post(api, PNG, filename="old.png", created_at="2020-01-01T00:00:00Z")
+    day_us = 86_400_000_000
+    for age_us, erased in ((day_us, False), (-day_us, True)):
+        purge = Purge.objects.create(
+            received_before_us=clock.now_us() - age_us, reason="RETENTION_DAYS=1", started_at=clock.now()
+        )
+        drive_on(purge)
+        assert Attachment.objects.get().erased is erased

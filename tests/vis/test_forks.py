@@ -1,7 +1,9 @@
 """Versions, copies and further attempts, and what writers tell of a run."""
 
+import threading
+
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -27,7 +29,9 @@ from sessions_app.services.iterations import write_iteration
 from sessions_app.services.ledger import open_run, open_turn
 from sessions_app.services.retries import retry_turn
 from sessions_app.services.run_details import tell_run
+from sessions_app.services.sessions import ensure_session
 from sessions_app.services.usage import recount, reprice
+from sessions_app.services.warm import claim_session, warm_up
 from sessions_app.vocabulary import CallState
 from tests import factories
 from tests.conftest import Api
@@ -285,3 +289,36 @@ def test_a_preferred_model_outlives_forks_and_a_blank_one_clears_both(api):
     assert forked["preferred_model"] == {"provider": "p", "model": "m"}
     assert prefer(provider="p", model="") is None
     assert Project.objects.count() == 0
+
+
+def test_a_fork_that_would_keep_everybody_waiting_is_refused_by_name(api, monkeypatch):
+    turn, _, _ = told("s", "t1")
+    monkeypatch.setattr("sessions_app.services.copies.FORK_CALLS", 0)
+    answer = api.post(f"sessions/s/fork?through_turn={turn.key}", {})
+    assert (answer.status_code, "FORK_CALLS" in answer.json()["detail"]) == (422, True)
+    assert api.post("sessions/s/fork?through_turn=999", {}).status_code == 404
+    assert api.post(f"sessions/s/fork?through_turn={turn.key}", {"model": "m"}).json()["field"] == "model"
+    assert Session.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_who_claim_a_warm_session_at_once_one_gets_it():
+    session, _ = ensure_session(session_id="warm", actor=SYSTEM)
+    warm_up(session=session, actor=SYSTEM)
+    told_of: list[str] = []
+
+    def claim() -> None:
+        try:
+            claim_session(session=session, actor=SYSTEM)
+            told_of.append("mine")
+        except Conflict as refused:
+            told_of.append(refused.code)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=claim) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(told_of) == ["already_claimed"] * 5 + ["mine"]
