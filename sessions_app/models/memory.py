@@ -43,6 +43,12 @@ class AgentMessage(models.Model):
                 name="handoffs_open",
                 condition=models.Q(role="handoff", acknowledged_at=None),
             ),
+            # Those that somebody has taken note of (the inbox).
+            models.Index(
+                fields=["-ts", "-id"],
+                name="handoffs_acknowledged",
+                condition=models.Q(role="handoff", acknowledged_at__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -117,8 +117,10 @@ def acknowledged_page(
     *, project: str | None, target: str | None, limit: int, cursor: str | None
 ) -> Page[AgentMessage]:
     """Hand-offs that somebody has taken note of, newest first."""
-    rows = AgentMessage.objects.filter(role=MessageRole.HANDOFF, session__deleted_at=None)
-    rows = rows.exclude(acknowledged_at=None).select_related("session", "session__project", "acknowledged_by")
+    taken = AgentMessage.objects.filter(role=MessageRole.HANDOFF, acknowledged_at__isnull=False)
+    rows = taken.filter(session__deleted_at=None).select_related(
+        "session", "session__project", "acknowledged_by"
+    )
     if project:
         rows = rows.filter(session__project__slug=project)
     if target:
