@@ -73,14 +73,15 @@ def client_of(path: Path) -> str:
 
 def client_of_record(record: Mapping[str, Any]) -> str:
     """Which client writes such a record; empty where it does not say."""
-    sort = record.get("type")
+    told = record.get("type")
+    sort = told if isinstance(told, str) else ""
     if sort == "session_meta" and isinstance(record.get("payload"), dict):
         return codex.CLIENT
-    if isinstance(record.get("data"), dict) and isinstance(sort, str) and "." in sort:
+    if isinstance(record.get("data"), dict) and "." in sort:
         return copilot.CLIENT
     if "$set" in record or "$rewindTo" in record:
         return gemini.CLIENT
-    if isinstance(sort, str) and "sessionId" in record:
+    if sort and "sessionId" in record:
         return claude_code.CLIENT
     chat = "sessionId" in record and ("projectHash" in record or "startTime" in record)
     message = sort in gemini.TYPES and "id" in record and "content" in record and "uuid" not in record
