@@ -23,6 +23,7 @@ PAGES = {
     "stand-up": "/standup/",
     "inbox": "/handoffs/",
     "inbox of a project": "/handoffs/?project=bench",
+    "acknowledged hand-offs": "/handoffs/?view=acknowledged",
     "inbox by work stream": "/handoffs/?view=stream",
     "plans": "/plans/",
     "decisions": "/decisions/",
