@@ -175,3 +175,9 @@ UPLOAD_UNPACKED_BYTES = 2048 * MIB
 
 UPLOAD_FILES = 10_000
 """How many files of one upload are looked at; what its zip files hold besides is left packed, and said."""
+
+TOKENS_OF_CALL = 2**31 - 1
+"""No model call takes or makes more tokens of a class; of a larger number the sums would overflow."""
+
+COST_OF_CALL = 2**40
+"""And none costs more micro-dollars, about a million dollars."""

@@ -1,6 +1,5 @@
 """Codex rollouts: a JSON object a line; each text stands there twice, and tokens as cumulative counters."""
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import PurePath
@@ -12,7 +11,7 @@ from contextdash.ids import child_session_id, digest16
 from sessions_app.importers.counting import count, listed, tokens
 from sessions_app.importers.gathering import Gatherer, IterationSeen, Whose, joined, shown, touched, whose
 from sessions_app.ingest import reading
-from sessions_app.ingest.reading import mapping, text
+from sessions_app.ingest.reading import decoded, mapping, text
 from sessions_app.pricing import Usage
 from sessions_app.vocabulary import EventKind
 
@@ -197,7 +196,7 @@ class Reader:
         name = text(payload, "name", 200) or sort.removesuffix("_call")
         name = text(payload, "namespace", 200) + name
         asked = payload.get("arguments", payload.get("input", payload.get("action")))
-        asked = _decoded(asked)
+        asked = decoded(asked)
         body = {"tool_name": name, "tool_use_id": call_id, "tool_input": asked}
         self.state.setdefault("calls", []).append(call_id)
         told = {
@@ -307,21 +306,11 @@ def _plain(content: object) -> str:
     return "\n".join(text(one, "text") for one in parts if isinstance(one, dict) and "text" in one)
 
 
-def _decoded(asked: Any) -> Any:
-    """Arguments are JSON in a string; a patch is a text."""
-    if isinstance(asked, str) and asked.startswith("{"):
-        try:
-            return json.loads(asked)
-        except (ValueError, RecursionError):
-            return asked
-    return asked
-
-
 def _failed(said: str) -> bool:
     if found := _EXIT.search(said[:2000]):
         return int(found[1]) != 0
     if said.startswith("{"):
-        decoded = _decoded(said)
-        code = mapping(decoded, "metadata").get("exit_code") if isinstance(decoded, dict) else None
+        told = decoded(said)
+        code = mapping(told, "metadata").get("exit_code") if isinstance(told, dict) else None
         return isinstance(code, int) and code != 0
     return False

@@ -11,7 +11,6 @@ from contextdash.ids import digest16
 from sessions_app.importers.copilot_metrics import Segments, Spent
 from sessions_app.importers.counting import LISTED, count, listed, tokens
 from sessions_app.importers.gathering import Gatherer, IterationSeen, Whose, joined, shown, touched, whose
-from sessions_app.ingest import copilot as hooks
 from sessions_app.ingest import reading
 from sessions_app.ingest.reading import Body, mapping, text
 from sessions_app.pricing import Usage
@@ -197,7 +196,7 @@ class Reader:
         )
 
     def _call(self, data: Body, call_id: str, tool: str, at_us: int) -> None:
-        asked = hooks.decoded(data.get("arguments"))
+        asked = reading.decoded(data.get("arguments"))
         body = {"tool_name": tool, "tool_use_id": call_id, "tool_input": asked}
         self._observe(
             f"call {call_id}",

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from contextdash.limits import TOKENS_OF_CALL
+
 LISTED = 500
 """How many of a kind (files, commands, addresses, types) are remembered of one file."""
 
@@ -31,4 +33,6 @@ def remember(state: dict[str, Any], name: str, key: str, value: object) -> None:
 def tokens(body: Mapping[str, Any], key: str) -> int:
     """A number of tokens; 0 where there is none that can be believed."""
     value = body.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**48 else 0
+    if not isinstance(value, int) or isinstance(value, bool):
+        return 0
+    return value if 0 <= value <= TOKENS_OF_CALL else 0

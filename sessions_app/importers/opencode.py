@@ -8,6 +8,7 @@ from typing import Any
 from contextdash.cleaning import one_line
 from contextdash.clock import parse_us
 from contextdash.ids import digest16, session_id
+from contextdash.limits import COST_OF_CALL
 from sessions_app.importers.counting import count, listed, tokens
 from sessions_app.importers.gathering import Gatherer, IterationSeen, Whose, shown, touched, whose
 from sessions_app.ingest import opencode as hooks
@@ -249,4 +250,4 @@ def _micro(dollars: object) -> int | None:
         micro = int(Decimal(str(dollars)).scaleb(6).to_integral_value())
     except InvalidOperation:
         return None
-    return micro if 0 < micro < 2**53 else None  # nothing is what it says of subscriptions, too
+    return micro if 0 < micro <= COST_OF_CALL else None  # nothing is what it says of subscriptions, too

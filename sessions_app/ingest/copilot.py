@@ -3,15 +3,12 @@
 How the event is spelt in the user's configuration chooses the form. Calls have no id in either.
 """
 
-import json
-from typing import Any
-
 from contextdash.clock import now_us, parse_us
 from contextdash.ids import digest16
 from sessions_app.ingest import claude_code, reading
 from sessions_app.ingest.files import files_of
 from sessions_app.ingest.observation import Observation
-from sessions_app.ingest.reading import Body, Ids, Known, mapping, text, told
+from sessions_app.ingest.reading import Body, Ids, Known, decoded, mapping, text, told
 from sessions_app.vocabulary import EventKind
 
 EVENTS: dict[str, Known] = {
@@ -102,13 +99,3 @@ def _tool(seen: Observation, body: Body) -> None:
     elif seen.kind == EventKind.TOOL_FAILED:
         error = body.get("error")
         seen.error = text(error, "message") if isinstance(error, dict) else text(body, "error") or "failed"
-
-
-def decoded(value: Any) -> Any:
-    """Arguments, which some releases tell as their JSON in a string."""
-    if isinstance(value, str):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value

@@ -4,13 +4,10 @@ An action is told by a generic event (preToolUse) and again by a specific one (b
 both are configured. Only the generic ones make tool calls; the specific ones are notes, so none counts twice.
 """
 
-import json
-from typing import Any
-
 from sessions_app.ingest import reading
 from sessions_app.ingest.files import files_of
 from sessions_app.ingest.observation import Observation
-from sessions_app.ingest.reading import Body, Ids, Known, text, told
+from sessions_app.ingest.reading import Body, Ids, Known, decoded, text, told
 from sessions_app.vocabulary import EventKind
 
 EVENTS: dict[str, Known] = {
@@ -94,7 +91,7 @@ def _stop(seen: Observation, body: Body) -> None:
 
 def _tool(seen: Observation, body: Body) -> None:
     seen.tool = text(body, "tool_name", 200)
-    asked = _object(body.get("tool_input"))
+    asked = decoded(body.get("tool_input"))
     seen.summary = reading.summary(asked)
     seen.files = files_of(seen.tool, asked)
     seen.input_size = reading.size(body, "tool_input")
@@ -103,12 +100,3 @@ def _tool(seen: Observation, body: Body) -> None:
     seen.duration_us = reading.milliseconds(body.get("duration_ms", body.get("duration")))
     if seen.name == "postToolUseFailure":
         seen.error = text(body, "error_message") or text(body, "error") or "failed"
-
-
-def _object(value: Any) -> Any:
-    if isinstance(value, str):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value
-    return value

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from contextdash.cleaning import one_line
+from contextdash.decoding import decode_json
+from contextdash.errors import Malformed
 from contextdash.limits import SUMMARY_CHARS
 from sessions_app.ingest.observation import PlanSeen
 from sessions_app.vocabulary import PlanStatus
@@ -69,6 +71,16 @@ def text(body: Body, key: str, chars: int | None = None) -> str:
     return value if chars is None else value[:chars]
 
 
+def decoded(sent: object) -> Any:
+    """A value that may be sent as the text of its JSON; any other text stays what it is."""
+    if not isinstance(sent, str) or not sent.lstrip().startswith(("{", "[", '"')):
+        return sent
+    try:
+        return decode_json(sent.encode())
+    except Malformed:
+        return sent
+
+
 def mapping(body: Body, key: str) -> Body:
     value = body.get(key)
     return value if isinstance(value, dict) else {}
@@ -78,8 +90,8 @@ def milliseconds(value: object) -> int | None:
     """A duration in ms as µs; None where it is absent, negative or absurd."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    us = round(value * 1000)
-    return us if 0 <= us <= LONGEST_CALL_US else None
+    # Judged before it is rounded: of an infinity there is no whole number.
+    return round(value * 1000) if 0 <= value <= LONGEST_CALL_US / 1000 else None
 
 
 def size(body: Body, key: str) -> int:

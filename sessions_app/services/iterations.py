@@ -11,7 +11,7 @@ from contextdash.actor import Actor
 from contextdash.errors import Conflict, Invalid
 from contextdash.fields import text, word
 from contextdash.ids import digest16, mint
-from contextdash.limits import NAME_CHARS
+from contextdash.limits import COST_OF_CALL, NAME_CHARS, TOKENS_OF_CALL
 from contextdash.writer import write
 from sessions_app.models import Iteration, Run, Session
 from sessions_app.pricing import PriceBook
@@ -31,9 +31,6 @@ WORDS = {
 TEXTS = ("thinking", "prose")
 NUMBERS = (*TOKENS, "web_searches", "cost_micro")
 """Whole numbers that a writer may tell; the cost in micro-dollars."""
-
-_MOST = 2**53
-"""No number of tokens is larger; and none that programs pass on exactly."""
 
 
 @write
@@ -104,8 +101,10 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
         elif name in TEXTS:
             checked[name] = text(value, name, required=False)
         elif name in NUMBERS:
-            if not 0 <= value <= _MOST:
-                raise Invalid(f"{name} must be 0 or more.", field=name)
+            limit = "COST_OF_CALL" if name == "cost_micro" else "TOKENS_OF_CALL"
+            most = COST_OF_CALL if name == "cost_micro" else TOKENS_OF_CALL
+            if not 0 <= value <= most:
+                raise Invalid(f"{name} must be 0 to {most} ({limit}).", field=name)
             checked[name] = value
         else:
             raise Invalid(f"{name} is no field of a model call.", field=name)

@@ -3,19 +3,18 @@
 Log records name no subagent; spans do, but name no prompt. What both tell of one call meets in one row.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from contextdash.cleaning import one_line
 from contextdash.ids import digest16
-from contextdash.limits import NAME_CHARS
+from contextdash.limits import COST_OF_CALL, NAME_CHARS, TOKENS_OF_CALL
 from sessions_app.importers.gathering import IterationSeen, Whose, whose
 from sessions_app.ingest import reading
 from sessions_app.ingest.files import files_of
 from sessions_app.ingest.otlp.taking import Taker, shown_attributes
 from sessions_app.ingest.otlp.wire import LogRecord, Span, whole
-from sessions_app.ingest.reading import Known, text
+from sessions_app.ingest.reading import Known, decoded, text
 from sessions_app.pricing import Usage
 from sessions_app.vocabulary import EventKind, Source
 
@@ -110,8 +109,8 @@ def take_log(taker: Taker, record: LogRecord) -> None:
     taker.take(seen, name if known else "other log", iteration=iteration)
 
 
-def take_span(taker: Taker, span: Span, request: Mapping[str, Span]) -> None:
-    """One span; ``request`` has the spans of the same request by their ids."""
+def take_span(taker: Taker, span: Span, parent: Span | None) -> None:
+    """One span, and the one above it where that is in the same request."""
     name = span.name.removeprefix(PREFIX)
     told = shown_attributes(span.attributes)
     session = text(span.attributes, "session.id")
@@ -142,7 +141,6 @@ def take_span(taker: Taker, span: Span, request: Mapping[str, Span]) -> None:
         _tool_began(seen, told)
     elif name == "tool.execution":
         seen.at_us = seen.occurred_us = end_us
-        parent = request.get(span.parent_id)
         names = {} if parent is None else parent.attributes
         _tool(seen, "tool_result", {key: names.get(key) for key in ("tool_use_id", "tool_name")} | told)
         if seen.duration_us is None:
@@ -233,14 +231,14 @@ def _tool(seen: Any, name: str, told: Mapping[str, Any]) -> None:
     else:
         seen.kind = EventKind.TOOL_FAILED
         seen.error = text(told, "error") or text(told, "error_type") or "failed"
-    asked = _decoded(told.get("tool_input"))
+    asked = decoded(told.get("tool_input"))
     seen.tool = text(told, "tool_name", NAME_CHARS) or "unknown"
     seen.summary = reading.summary(asked)
-    if not seen.summary and isinstance(given := _decoded(told.get("tool_parameters")), dict):
+    if not seen.summary and isinstance(given := decoded(told.get("tool_parameters")), dict):
         seen.summary = _summary(given)
     seen.files = files_of(seen.tool, asked)
-    seen.input_size = whole(told.get("tool_input_size_bytes"))
-    seen.output_size = max(0, whole(told.get("tool_result_size_bytes")))
+    seen.input_size = _size(told, "tool_input_size_bytes")
+    seen.output_size = _size(told, "tool_result_size_bytes")
     seen.duration_us = _took_us(told)
 
 
@@ -265,16 +263,6 @@ def _summary(told: Mapping[str, Any]) -> str:
     return reading.summary(found) if found else ""
 
 
-def _decoded(sent: object) -> object:
-    """Arguments, which telemetry sends as the text of their JSON."""
-    if isinstance(sent, str) and len(sent) < 1_000_000:
-        try:
-            return json.loads(sent)
-        except ValueError:
-            return sent
-    return sent
-
-
 def _unless_redacted(said: str) -> str:
     return "" if said == REDACTED else said
 
@@ -286,16 +274,22 @@ def _model(told: Mapping[str, Any]) -> str:
 
 def _tokens(told: Mapping[str, Any], key: str) -> int:
     found = whole(told.get(key))
-    return found if 0 <= found < 2**48 else 0
+    return found if 0 <= found <= TOKENS_OF_CALL else 0
+
+
+def _size(told: Mapping[str, Any], key: str) -> int:
+    found = whole(told.get(key))
+    return found if 0 <= found < 2**31 else 0
 
 
 def _micro(told: Mapping[str, Any]) -> int | None:
     """Micro-dollars as the client reckons them."""
     if told.get("cost_usd_micros") is not None:
         found = whole(told["cost_usd_micros"])
-        return found if 0 <= found < 2**48 else None
+        return found if 0 <= found <= COST_OF_CALL else None
     try:
         dollars = float(told.get("cost_usd") or "nan")
     except (TypeError, ValueError):
         return None
-    return round(dollars * 1_000_000) if 0 <= dollars < 1_000_000 else None
+    micro = dollars * 1_000_000
+    return round(micro) if 0 <= micro <= COST_OF_CALL else None

@@ -9,15 +9,15 @@ from typing import Any
 
 from contextdash.cleaning import one_line
 from contextdash.ids import digest16, session_id
-from contextdash.limits import NAME_CHARS
+from contextdash.limits import NAME_CHARS, TOKENS_OF_CALL
 from sessions_app.importers.gathering import IterationSeen, Whose, whose
 from sessions_app.importers.iterations import TOTAL
 from sessions_app.ingest import reading
 from sessions_app.ingest.files import files_of
-from sessions_app.ingest.otlp.messages import decoded, last_said
+from sessions_app.ingest.otlp.messages import last_said
 from sessions_app.ingest.otlp.taking import Taker, shown_attributes
 from sessions_app.ingest.otlp.wire import Span, whole
-from sessions_app.ingest.reading import LONGEST_CALL_US, text
+from sessions_app.ingest.reading import LONGEST_CALL_US, decoded, text
 from sessions_app.models import Event, Session
 from sessions_app.pricing import Usage
 from sessions_app.vocabulary import EventKind, Source
@@ -56,7 +56,8 @@ class Traces:
     """The spans of one request: who belongs to whom."""
 
     def __init__(self, spans: Sequence[Span]) -> None:
-        self._spans = {span.span_id: span for span in spans}
+        self._spans = {(span.trace_id, span.span_id): span for span in spans}
+        self._places: dict[tuple[str, str], tuple[Span | None, Span]] = {}
         self._named: dict[str, str] = {}
         for span in spans:
             if named := text(span.attributes, "gen_ai.conversation.id"):
@@ -64,10 +65,13 @@ class Traces:
         unnamed = {span.trace_id for span in spans if is_genai(span)} - self._named.keys()
         self._known = _conversations(unnamed)
         # The agents that have model calls of their own below them, whose sums are no calls besides.
-        self.summed: set[str] = set()
+        self.summed: set[tuple[str, str]] = set()
         for span in spans:
             if operation(span) in CALLS and _usage(span.attributes) is not None:
-                self.summed.update(agent.span_id for agent in self.agents_above(span))
+                above, _ = self._place(span)
+                while above is not None and (key := (above.trace_id, above.span_id)) not in self.summed:
+                    self.summed.add(key)
+                    above, _ = self._place(above)
 
     def session(self, span: Span) -> str:
         named = text(span.attributes, "gen_ai.conversation.id") or self._named.get(span.trace_id, "")
@@ -78,14 +82,12 @@ class Traces:
         return self._named
 
     def agents_above(self, span: Span) -> list[Span]:
-        """The agents that the span is part of, the nearest first."""
+        """The two nearest of the agents that the span is part of, the nearest first."""
         found: list[Span] = []
-        seen = {span.span_id}
-        while (parent := self._spans.get(span.parent_id)) is not None and parent.span_id not in seen:
-            seen.add(parent.span_id)
-            if operation(parent) in AGENTS:
-                found.append(parent)
-            span = parent
+        above, _ = self._place(span)
+        while above is not None and len(found) < 2 and above not in (span, *found):
+            found.append(above)
+            above, _ = self._place(above)
         return found
 
     def turn(self, span: Span) -> str:
@@ -93,9 +95,30 @@ class Traces:
         above = self.agents_above(span)
         if above:
             return above[0].span_id
-        while (parent := self._spans.get(span.parent_id)) is not None and parent is not span:
-            span = parent
-        return span.parent_id or span.trace_id
+        _, top = self._place(span)
+        return top.parent_id or top.trace_id
+
+    def _parent(self, span: Span) -> Span | None:
+        return self._spans.get((span.trace_id, span.parent_id))
+
+    def _place(self, span: Span) -> tuple[Span | None, Span]:
+        """The nearest agent above the span, and the topmost span.
+
+        Each span is looked at once, however deep they are; one that is its own ancestor is a topmost one.
+        """
+        way: list[Span] = []
+        at: Span | None = span
+        while at is not None and (key := (at.trace_id, at.span_id)) not in self._places:
+            self._places[key] = (None, at)
+            way.append(at)
+            at = self._parent(at)
+        for one in reversed(way):
+            parent = self._parent(one)
+            if parent is not None:
+                nearest, top = self._places[parent.trace_id, parent.span_id]
+                place = (parent if operation(parent) in AGENTS else nearest, top)
+                self._places[one.trace_id, one.span_id] = place
+        return self._places[span.trace_id, span.span_id]
 
 
 def take_spans(taker: Taker, spans: Sequence[Span]) -> None:
@@ -164,7 +187,7 @@ def _agent(taker: Taker, span: Span, told: Mapping[str, Any], traces: Traces) ->
     if _failed(span):
         ended.kind, ended.error = EventKind.TURN_FAILED, _error(span, told)
     total: IterationSeen | None = None
-    if span.span_id not in traces.summed:
+    if (span.trace_id, span.span_id) not in traces.summed:
         total = _iteration(span, told, who, span.span_id, start_us, end_us)
         if total is not None:
             total.purpose = TOTAL
@@ -282,7 +305,7 @@ def _tokens(told: Mapping[str, Any], key: str) -> int | None:
     if told.get(key) is None:
         return None
     found = whole(int(told[key])) if isinstance(told[key], float) else whole(told[key])
-    return found if 0 <= found < 2**48 else None
+    return found if 0 <= found <= TOKENS_OF_CALL else None
 
 
 def _model(told: Mapping[str, Any]) -> str:
@@ -315,8 +338,9 @@ def _link(taker: Taker, spans: Sequence[Span], traces: Traces) -> None:
     if not names:
         return
     earlier = set(Session.objects.filter(id__in=list(names)).values_list("id", flat=True))
+    first = {span.trace_id: span for span in reversed(spans)}
     for trace, named in names.items():
-        span = next(span for span in spans if span.trace_id == trace)
+        span = first[trace]
         at_us = taker.at_us(span.start_nanos)
         link = taker.observe(
             whose(named),

@@ -4,18 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from contextdash.cleaning import clean
-from contextdash.decoding import decode_json
-from contextdash.errors import Malformed
-
-
-def decoded(sent: object) -> Any:
-    """A value that may be sent as the text of its JSON; any other text stays what it is."""
-    if not isinstance(sent, str) or not sent.lstrip().startswith(("{", "[")):
-        return sent
-    try:
-        return decode_json(sent.encode())
-    except Malformed:
-        return sent
+from sessions_app.ingest.reading import decoded
 
 
 def last_said(sent: object, role: str) -> str:

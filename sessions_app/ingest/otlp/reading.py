@@ -28,7 +28,8 @@ def _read_spans(taker: Taker, spans: list[wire.Span]) -> None:
         if not (span.trace_id and span.span_id):
             taker.refuse(span.service, "other span", "A span needs a trace id and a span id.")
     claude = [span for span in named if claude_code.is_claude(span.service, span.name)]
-    by_id = {span.span_id: span for span in claude}
+    # Ids of spans are unique within their trace alone.
+    by_id = {(span.trace_id, span.span_id): span for span in claude}
     for span in claude:
-        claude_code.take_span(taker, span, by_id)
-    genai.take_spans(taker, [span for span in named if span.span_id not in by_id])
+        claude_code.take_span(taker, span, by_id.get((span.trace_id, span.parent_id)))
+    genai.take_spans(taker, [span for span in named if not claude_code.is_claude(span.service, span.name)])

@@ -6,6 +6,8 @@ JSON is read by our own tolerant decoder: OTLP writes ids as hex, where protobuf
 
 import base64
 import binascii
+import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,6 +24,7 @@ type Attributes = dict[str, Any]
 
 SIGNALS = ("logs", "traces", "metrics")
 _LATEST_NANOS = 2**63
+_WHOLE = re.compile(r"-?[0-9]{1,19}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +173,7 @@ def value_of(value: object) -> Any:
 
 def whole(value: object) -> int:
     """A 64-bit number, however JSON wrote it; 0 where it is none."""
-    if isinstance(value, str) and len(value) <= 20 and value.lstrip("-").isdecimal():
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         return 0
@@ -265,4 +268,6 @@ def _value(held: Any, name: str, depth: int) -> Any:
         return clean(held)
     if isinstance(held, bytes):
         return base64.b64encode(held).decode() if name == "bytesValue" else binascii.hexlify(held).decode()
+    if isinstance(held, float) and not math.isfinite(held):
+        return str(held)  # as the decoder of JSON keeps it
     return held if isinstance(held, int | float) else _plain(held, depth - 1)
