@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
@@ -167,6 +167,10 @@ class Body(Schema):
     """A writer's body. A field that nobody knows is refused, since a misspelt one would be lost."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+type Key = Annotated[int, Field(ge=0, lt=2**63)]
+"""The number of a row, as an address or a body names it: no database looks for a larger one."""
 
 
 class Paging(Schema):

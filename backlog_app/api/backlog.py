@@ -21,7 +21,7 @@ from backlog_app.queries.sprints import wip_limits
 from backlog_app.services import checklist, moving, relations, stories
 from backlog_app.services.sprints import set_limit
 from contextdash.actor import Actor
-from contextdash.apikit import Body, Paging, PatchBody, allow, if_match, once
+from contextdash.apikit import Body, Key, Paging, PatchBody, allow, if_match, once
 from contextdash.models.token import Scope
 from sessions_app.services.belonging import told_time
 
@@ -39,7 +39,7 @@ class StoryBody(Body):
     priority: Priority | None = Field(None, description="1 high to 5 low; 3 when it is not told.")
     estimate: int | None = Field(None, description="Points.")
     labels: list[str] = []
-    sprint_id: int | None = None
+    sprint_id: Key | None = None
     epic_id: int | None = None
     session_id: str | None = None
     project: str | None = Field(None, description="A project's slug; else the session's project.")
@@ -54,7 +54,7 @@ class StoryPatch(PatchBody):
     priority: Priority | None = None
     estimate: int | None = None
     labels: list[str] | None = None
-    sprint_id: int | None = None
+    sprint_id: Key | None = None
     epic_id: int | None = None
     session_id: str | None = None
     project: str | None = None
@@ -87,7 +87,7 @@ class ClaimBody(Body):
     agent: str
     session_id: str | None = Field(None, description="The session that works on it; it is linked.")
     project: str | None = None
-    sprint_id: int | None = None
+    sprint_id: Key | None = None
     label: str | None = None
 
 

@@ -9,7 +9,7 @@ from ninja import File, Form, Query, Router, Schema, Status, UploadedFile
 from pydantic import Field
 
 from contextdash import clock
-from contextdash.apikit import Bearer, Body, Paging, allow, listed, once, receipt_digest
+from contextdash.apikit import Bearer, Body, Key, Paging, allow, listed, once, receipt_digest
 from contextdash.errors import Invalid, TooLarge
 from contextdash.limits import ATTACHMENT_BYTES, MIB
 from contextdash.models.token import Scope
@@ -34,8 +34,8 @@ class AttachmentFields(Body):
     media_type: str = Field("", description="What you hold it to be; what it is, its bytes say.")
     kind: str = ""
     audience: str = Audience.BOTH
-    turn_id: int | None = None
-    iteration_id: int | None = Field(None, description="The model call whose tool made it.")
+    turn_id: Key | None = None
+    iteration_id: Key | None = Field(None, description="The model call whose tool made it.")
     call_id: str = Field("", description="Of the tool call.")
     position: int | None = None
     transcription: str = ""
@@ -80,7 +80,7 @@ class AttachmentList(Schema):
 
 class AttachmentQuery(Paging):
     session: str | None = None
-    turn: int | None = None
+    turn: Key | None = None
     everyone: bool = Field(False, description="Those for the model alone as well.")
 
 

@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from ninja import Router, Schema, Status
 
 from contextdash import clock
-from contextdash.apikit import Body, PatchBody, all_listed, allow, if_match, once
+from contextdash.apikit import Body, Key, PatchBody, all_listed, allow, if_match, once
 from contextdash.errors import Invalid
 from contextdash.models.token import Scope
 from sessions_app.api.ledger_outs import RunOut, run_out
@@ -28,7 +28,7 @@ class ForkIn(Body):
     system_prompt: str | None = None
     provider: str | None = None
     model: str | None = None
-    workspace_id: int | None = None
+    workspace_id: Key | None = None
     parent_version: int | None = None
     session_id: str | None = None
     """Of the copy, with ``through_turn``."""
@@ -117,7 +117,7 @@ class DetailOut(Schema):
     summary="Fork a session: its next version, or a copy up to a turn",
 )
 def fork(
-    request: HttpRequest, session_id: str, payload: ForkIn | None = None, through_turn: int | None = None
+    request: HttpRequest, session_id: str, payload: ForkIn | None = None, through_turn: Key | None = None
 ) -> Status[Any]:
     """With ``through_turn`` (a turn's id) a new session with the turns up to it; else the next version."""
     actor = allow(request, Scope.WRITE)

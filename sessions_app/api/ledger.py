@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from contextdash.apikit import Paging, allow, listed, may
+from contextdash.apikit import Key, Paging, allow, listed, may
 from contextdash.limits import PAGE_ROWS
 from contextdash.models.token import Scope
 from sessions_app.api.found import readable
@@ -40,14 +40,14 @@ class EventQuery(Schema):
     category: str = Field("", description="Of the line that the event has on the timeline: prompt, turn…")
     kind: str = Field("", description="Ours (tool_start), or the source's own name (function_call).")
     source: str = Field("", description="hook, transcript, otlp or api.")
-    run: int | None = None
+    run: Key | None = None
 
 
 class TimeQuery(Paging):
     category: str = ""
     kind: str = ""
     source: str = ""
-    run: int | None = None
+    run: Key | None = None
 
 
 class CallQuery(Paging):

@@ -7,7 +7,7 @@ from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from contextdash import clock
-from contextdash.apikit import Body, Paging, allow, listed, once_told
+from contextdash.apikit import Body, Key, Paging, allow, listed, once_told
 from contextdash.limits import LOG_LINES, ROUTING_EVENTS
 from contextdash.models.token import Scope
 from sessions_app.models import LogEntry, RoutingEvent
@@ -28,8 +28,8 @@ class LineIn(Body):
     message: str = ""
     data: Any = None
     session_id: str | None = None
-    run_id: int | None = None
-    iteration_id: int | None = None
+    run_id: Key | None = None
+    iteration_id: Key | None = None
     ts: Moment = None
 
 
@@ -60,7 +60,7 @@ class LineList(Schema):
 
 class LogQuery(Paging):
     session: str | None = None
-    run: int | None = None
+    run: Key | None = None
     level: str = Field("", description="This one and those above it.")
     event: str = ""
 

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from ninja import Query, Router, Schema, Status
 
 from contextdash import clock
-from contextdash.apikit import Paging, allow, listed
+from contextdash.apikit import Key, Paging, allow, listed
 from contextdash.models.token import Scope
 from sessions_app.api.ledger_events import BUNDLE, AppendOut, appended, sent_events
 from sessions_app.models import Session, ToolOperation
@@ -60,7 +60,7 @@ class OperationList(Schema):
 
 class OperationQuery(Paging):
     session: str | None = None
-    run: int | None = None
+    run: Key | None = None
     state: str | None = None
     operation_id: str | None = None
 

@@ -7,7 +7,7 @@ from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from contextdash import clock
-from contextdash.apikit import Body, PatchBody, all_listed, allow, if_match, once
+from contextdash.apikit import Body, Key, PatchBody, all_listed, allow, if_match, once
 from contextdash.limits import ORDERED_SESSIONS
 from contextdash.models.token import Scope
 from sessions_app.api.outs import (
@@ -81,7 +81,7 @@ class WorkspacePatch(PatchBody):
     repo: str = ""
     mechanism: str = ""
     project: str | None = None
-    parent_id: int | None = None
+    parent_id: Key | None = None
     forked_at: Moment = None
 
 
@@ -94,7 +94,7 @@ class WorkspaceIn(Body):
     repo: str | None = None
     mechanism: str | None = None
     project: str | None = None
-    parent_id: int | None = None
+    parent_id: Key | None = None
     forked_at: Moment = None
     created_at: Moment = None
 
