@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 CHANGING = [
     text for text in EXAMPLES if any(f"-X {verb}" in text for verb in ("POST", "PUT", "PATCH", "DELETE"))
 ]
-OF_HOOKS = ("/api/v1/hooks/", "/api/v1/ingest")
+OF_HOOKS = ("/api/v1/hooks/", "/api/v1/ingest", "/otlp/v1/")
 """What agents report is recorded whoever owns them; of a body with other lines each is judged by itself."""
 OWNERS_PAGES = [route for route in PAGES if route.startswith("people/") or route.endswith("/purge/")]
 OF_ONESELF = {"", "/signout/", "/profile/theme/", "/profile/password/"}
