@@ -74,9 +74,19 @@ def _is_sqlite(path: Path) -> bool:
 def _is_ours(path: Path) -> bool:
     try:
         with closing(_open(path)) as database:
-            return all(needed <= _columns(database, table) for table, needed in _NEEDED.items())
+            return _holds_tables(database) and all(
+                needed <= _columns(database, table) for table, needed in _NEEDED.items()
+            )
     except sqlite3.Error:
         return False
+
+
+def _holds_tables(database: sqlite3.Connection) -> bool:
+    """Whether what is read are tables. A view may compute without end, and whoever uploads a file made it."""
+    found = database.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
+    )
+    return _NEEDED.keys() <= {row["name"] for row in found}
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -89,6 +99,7 @@ def _open(path: Path) -> sqlite3.Connection:
     live = path.with_name(f"{path.name}-wal").exists()
     mode = "mode=ro" if live else "mode=ro&immutable=1"
     database = sqlite3.connect(f"{quoted}?{mode}", uri=True, timeout=5.0, isolation_level=None)
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, FILE_BYTES)
     database.row_factory = sqlite3.Row
     database.text_factory = lambda raw: raw.decode("utf-8", "replace")
     return database

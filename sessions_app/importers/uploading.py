@@ -6,20 +6,24 @@ remembers its offset. What was read is recognised by its ids, so a file counts o
 """
 
 import logging
-import os
+import lzma
 import secrets
 import shutil
 import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from time import monotonic
 from typing import IO, Any, Protocol
+
+from django.db import OperationalError
 
 from contextdash.actor import SYSTEM, Actor
 from contextdash.address import data_dir
 from contextdash.background import Task, background, register
 from contextdash.cleaning import one_line
-from contextdash.errors import Invalid, TooLarge
+from contextdash.errors import Busy, Invalid, TooLarge
 from contextdash.limits import MIB, UPLOAD_BYTES, UPLOAD_FILES, UPLOAD_UNPACKED_BYTES
 from sessions_app.importers import finding
 from sessions_app.importers.files import import_file
@@ -32,6 +36,8 @@ log = logging.getLogger("contextdash.imports")
 
 TASK = "uploads"
 SLICE_SECONDS = 0.5
+NAME_CHARS = 480
+"""The longest path within a zip file."""
 _CHUNK = 1 * MIB
 
 
@@ -93,9 +99,12 @@ def step() -> bool:
             _look(upload, folder)
         else:
             _read(upload, folder)
-    except OSError as error:
-        log.warning("upload %s: %s", upload.pk, error)
-        end_upload(upload=upload, error=error.strerror or str(error), actor=SYSTEM)
+    except (Busy, OperationalError):
+        raise  # the database's fault: it goes on later
+    except Exception as error:
+        # Others wait behind it.
+        log.warning("upload %s: %s", upload.pk, type(error).__name__, exc_info=not isinstance(error, OSError))
+        end_upload(upload=upload, error=_said(error), actor=SYSTEM)
     if upload.finished_at is not None:
         shutil.rmtree(folder, ignore_errors=True)
     return True
@@ -103,8 +112,9 @@ def step() -> bool:
 
 def _look(upload: Upload, folder: Path) -> None:
     """Unpack what is packed, and find the transcripts."""
+    room = _Room(UPLOAD_FILES, UPLOAD_UNPACKED_BYTES)
     for path in sorted(folder.rglob("*.zip")):
-        problem = _unpack(path)
+        problem = _unpack(path, room)
         upload.error = "\n".join(part for part in (upload.error, problem) if part)
     found = finding.find([folder])
     known = {one.path for one in found}
@@ -150,8 +160,12 @@ def _read_file(upload: Upload, folder: Path, entry: dict[str, Any], seconds: flo
             progress=reached.append,
             seconds=seconds,
         )
-    except OSError as error:
-        entry |= {"done": True, "error": error.strerror or str(error)}
+    except (Busy, OperationalError):
+        raise
+    except Exception as error:
+        # One file's content must not keep the others from being read.
+        log.warning("%s: %s", entry["name"], type(error).__name__, exc_info=not isinstance(error, OSError))
+        entry |= {"done": True, "error": _said(error)}
         return 0
     entry["events"] += result.events
     entry["skipped"] += result.skipped
@@ -173,25 +187,31 @@ def _plain_name(name: str) -> str:
     return plain.encode("utf-8", "replace").decode()
 
 
-def _unpack(path: Path) -> str:
+@dataclass(slots=True)
+class _Room:
+    """What the zip files of one upload may still hold."""
+
+    files: int
+    size: int
+
+    def takes(self, size: int) -> bool:
+        if self.files < 1 or size > self.size:
+            return False
+        self.files -= 1
+        self.size -= size
+        return True
+
+
+def _unpack(path: Path, room: _Room) -> str:
     """Unpack beside the zip file what may be a transcript; what was left out and why, if something was."""
     target = path.parent
     left = 0
     try:
         with zipfile.ZipFile(path) as packed:
-            members = [one for one in packed.infolist() if not one.is_dir()]
-            total = 0
-            for member in members[:UPLOAD_FILES]:
-                total += member.file_size
-                place = _inside(target, member.filename)
-                if place is None or total > UPLOAD_UNPACKED_BYTES:
+            for member in packed.infolist():
+                if not member.is_dir() and not _unpack_one(packed, member, target, room):
                     left += 1
-                    continue
-                place.parent.mkdir(parents=True, exist_ok=True)
-                with packed.open(member) as source, place.open("wb") as kept:
-                    _copy(source, kept, member.file_size)
-            left += len(members[UPLOAD_FILES:])
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
+    except _BROKEN as error:
         return f"{path.name} cannot be unpacked: {error}"
     finally:
         path.unlink(missing_ok=True)
@@ -199,8 +219,36 @@ def _unpack(path: Path) -> str:
         limits = (
             f"UPLOAD_FILES ({UPLOAD_FILES}) and UPLOAD_UNPACKED_BYTES ({UPLOAD_UNPACKED_BYTES // MIB} MiB)"
         )
-        return f"{left} files of {path.name} were left packed: they are too many or too large ({limits})."
+        return (
+            f"{left} files of {path.name} were left packed: they are too many or too large ({limits}),"
+            " or their names lead elsewhere."
+        )
     return ""
+
+
+_BROKEN = (
+    *(zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError),
+    *(zlib.error, lzma.LZMAError),
+)
+
+
+def _unpack_one(packed: zipfile.ZipFile, member: zipfile.ZipInfo, target: Path, room: _Room) -> bool:
+    """Whether there was a place for it."""
+    place = _inside(target, member.filename)
+    # A second file of a name, or one whose name is a folder's, would take the first one's place.
+    if place is None or place.exists() or not room.takes(member.file_size):
+        return False
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        return False
+    with packed.open(member) as source, place.open("wb") as kept:
+        _copy(source, kept, member.file_size)
+    return True
+
+
+def _said(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or f"It cannot be read ({error!r})."[:300]
 
 
 def _inside(target: Path, name: str) -> Path | None:
@@ -213,8 +261,8 @@ def _inside(target: Path, name: str) -> Path | None:
         or any(len(part.encode("utf-8", "replace")) > 250 for part in parts)
     ):
         return None
-    place = target.joinpath(*parts)
-    return None if len(os.fsencode(place)) > 3000 else place
+    # Longer names are not kept whole where it is written down what is to be read.
+    return None if len("/".join(parts)) > NAME_CHARS else target.joinpath(*parts)
 
 
 def _copy(source: IO[bytes], kept: IO[bytes], size: int) -> None:

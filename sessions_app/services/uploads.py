@@ -40,6 +40,5 @@ def end_upload(*, upload: Upload, error: str = "", actor: Actor) -> None:
 
 
 def entry_of(name: str, size: int) -> dict[str, Any]:
-    """How one transcript of an upload stands, as ``Upload.files`` keeps it."""
-    told = clean(name)
-    return {"name": told[-500:], "size": size, "done": False, "events": 0, "skipped": 0, "error": ""}
+    """How one transcript of an upload stands, as ``Upload.files`` keeps it; it is read by its ``name``."""
+    return {"name": name, "size": size, "done": False, "events": 0, "skipped": 0, "error": ""}
