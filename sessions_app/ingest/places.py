@@ -9,6 +9,7 @@ from django.db import IntegrityError
 from contextdash import clock
 from contextdash.cleaning import one_line
 from contextdash.limits import HOST_CHARS, PLACE_CHARS
+from contextdash.rendering.ansi import plain
 from sessions_app.ingest.observation import Observation
 from sessions_app.models import Project, Workspace
 from sessions_app.services.projects import SLUG_CHARS, last_position, slug_of
@@ -78,7 +79,8 @@ def _project(root: str, remote: str) -> Project:
 
 
 def _new_project(root: str, remote: str) -> Project:
-    name = one_line(re.split(r"[\\/]", remote or root)[-1], 200) or root[:200]
+    told = re.split(r"[\\/]", remote or root)[-1]
+    name = one_line(plain(told), 200) or one_line(plain(root), 200) or "project"
     slug = slug_of(name)
     taken = set(
         Project.objects.filter(slug__startswith=slug[: SLUG_CHARS - 6]).values_list("slug", flat=True)

@@ -12,6 +12,7 @@ from contextdash.cleaning import shorten
 from contextdash.errors import Conflict, Invalid
 from contextdash.fields import text, word
 from contextdash.limits import ORDERED_SESSIONS, PLACE_CHARS, REASON_CHARS
+from contextdash.rendering.ansi import plain
 from contextdash.services.changing import change_row, record
 from contextdash.writer import write
 from sessions_app.models import Project, Session
@@ -31,13 +32,11 @@ def create_project(*, name: str, actor: Actor, slug: str = "", **values: str) ->
         Invalid: no name, or a value is too long.
         Conflict: the slug is taken.
     """
-    name = word(name, "name", chars=_CHARS["name"])
+    name = _word(name, "name")
     slug = slug_of(slug or name)
     if Project.objects.filter(slug=slug).exists():
         raise Conflict(f"There is a project {slug} already. Name another slug.")
-    checked = {
-        field: word(value, field, chars=_CHARS[field], required=False) for field, value in values.items()
-    }
+    checked = {field: _word(value, field) for field, value in values.items()}
     try:
         with transaction.atomic():
             return Project.objects.create(
@@ -72,7 +71,7 @@ def change_project(
                 checked["archived_at"] = clock.now() if value else None
         elif field in _CHARS:
             told = None if value is None else str(value)
-            checked[field] = word(told, field, chars=_CHARS[field], required=field == "name")
+            checked[field] = _word(told, field)
         elif field != "position":
             raise Invalid(f"{field} of a project cannot be changed.", field=field)
     if "position" in values:
@@ -193,3 +192,9 @@ def _check_member(session: Session, project: Project) -> None:
             field="sessions",
             code="other_project",
         )
+
+
+def _word(told: str | None, field: str) -> str:
+    """A value of ``_CHARS``. A name stands on every page, so it keeps nothing that moves a terminal."""
+    shown = plain(told) if told and field == "name" else told
+    return word(shown, field, chars=_CHARS[field], required=field == "name")

@@ -195,3 +195,21 @@ def test_the_pages_of_projects_ask_few_questions_however_many_there_are(page, dj
         factories.session(project=project)
     with django_assert_max_num_queries(22):
         page.get(f"/settings/projects/{project.slug}/page/")
+
+
+def test_a_name_keeps_nothing_that_moves_a_terminal_or_reorders_text(page, api):
+    told = "\x1b[31mKiln\x1b[0m \x1b]8;;javascript:alert(1)\x07yard\x1b]8;;\x07 \u202egpj"
+    made = api.post("projects", name=told).json()
+    assert made["name"] == "Kiln yard [U+202E]gpj"
+    changed = api.patch(f"projects/{made['slug']}", name=f"New {told}").json()
+    assert changed["name"] == "New Kiln yard [U+202E]gpj"
+    assert api.post("projects", name="\x1b[31m").status_code == 422
+    api.post(
+        "hooks/claude-code",
+        session_id="s-9",
+        hook_event_name="SessionStart",
+        source="startup",
+        cwd="/srv/\x1b[31mkiln\x1b[0m",
+        headers={"X-Contextdash-Root": "%2Fsrv%2F%1B%5B31mkiln%1B%5B0m"},
+    )
+    assert b"\x1b" not in page.get("/").content
