@@ -1,6 +1,7 @@
 """What views share: who acts, what they may, page or fragment."""
 
 from collections.abc import Callable, Container
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate
 
@@ -11,6 +12,16 @@ from django.views.decorators.http import require_POST
 from contextdash.actor import Actor
 from contextdash.errors import Forbidden, NotFound, Refused
 from contextdash.models import User
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """One of the views that a page has side by side."""
+
+    title: str
+    url: str
+    current: bool
+    count: int = 0
 
 
 def actor_of(request: HttpRequest) -> Actor:

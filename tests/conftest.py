@@ -1,12 +1,16 @@
 import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, connections
 from django.test import Client
 
+from contextdash.errors import Refused
 from contextdash.models import User
 from contextdash.services import tokens
+from contextdash.writer import writer
 from tests import factories
 
 
@@ -80,3 +84,30 @@ def api(member: User) -> Api:
 def make_api() -> Any:
     """``make_api("read")``: a program with a token of that scope."""
     return lambda scope, who=None: Api(factories.token(scope, who)[1])
+
+
+@pytest.fixture(params=["the one writer", "each for itself"])
+def each_way_of_writing(request: pytest.FixtureRequest) -> Iterator[None]:
+    """As the server writes, and as commands beside it do."""
+    if request.param == "the one writer" and connection.vendor == "sqlite":
+        writer.start()
+        yield
+        writer.stop()
+    else:
+        yield
+
+
+@pytest.fixture
+def together() -> Iterator[Callable[..., list[Any]]]:
+    """Run functions at the same moment; their results or refusals in order."""
+
+    def attempt(function: Callable[[], Any]) -> Any:
+        try:
+            return function()
+        except Refused as refusal:
+            return refusal
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        yield lambda *functions: list(pool.map(attempt, functions))

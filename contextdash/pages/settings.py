@@ -20,7 +20,7 @@ from contextdash.models import MaskedCount
 from contextdash.redaction import PATTERNS, try_out
 from contextdash.redaction_examples import EXAMPLES
 from contextdash.rendering.numbers import number
-from contextdash.viewkit import actor_of, changes, for_owners, person_of, whole_number
+from contextdash.viewkit import Tab, actor_of, changes, for_owners, person_of, whole_number
 from sessions_app import housekeeping as sessions_housekeeping
 from sessions_app.queries import kept as queries
 from sessions_app.queries.sessions_api import any_session
@@ -47,14 +47,6 @@ SPELLED = {
     "url": "URL",
 }
 """Names that are not written as other words are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tab:
-    title: str
-    url: str
-    current: bool
-    count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

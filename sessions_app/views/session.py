@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET
 
 from contextdash import clock, live
 from contextdash.rendering.ansi import plain
-from contextdash.viewkit import person_of, wants_fragment, whole_number
+from contextdash.viewkit import Tab, person_of, wants_fragment, whole_number
 from sessions_app.forms_sessions import read_timeline_filter
 from sessions_app.models import Session
 from sessions_app.queries import calls, timeline, timeline_sources
@@ -78,14 +78,6 @@ class Head:
     """With its subagents."""
     code: Code
     """As its telemetry counted it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tab:
-    title: str
-    url: str
-    current: bool
-    count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

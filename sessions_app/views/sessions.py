@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 
 from contextdash import clock, live
 from contextdash.errors import NotFound
-from contextdash.viewkit import actor_of, changes, person_of, whole_number
+from contextdash.viewkit import Tab, actor_of, changes, person_of, whole_number
 from sessions_app.forms_sessions import STORED_VIEWS, StoredView, given_filters, read_filter
 from sessions_app.models import Session
 from sessions_app.queries import sessions as queries
@@ -27,14 +27,6 @@ from sessions_app.views.listed import ListedSession, listed
 from sessions_app.views.listing import Day, address, by_day, cleared
 
 PAGE_ROWS = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Tab:
-    title: str
-    url: str
-    current: bool
-    count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

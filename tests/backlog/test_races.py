@@ -1,13 +1,11 @@
 """Many people and agents at once, each in a thread with a connection of its own (bug report 20)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connection, connections
 
 from backlog_app.models import BacklogItem, StoryComment
 from backlog_app.services.moving import claim_next, move_story
@@ -15,38 +13,10 @@ from backlog_app.services.relations import comment_on
 from backlog_app.services.stories import change_story, delete_story
 from contextdash.actor import SYSTEM
 from contextdash.errors import NotFound, Refused, Stale
-from contextdash.writer import writer
 from tests.backlog.factory import column, story
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("each_way_of_writing")]
 ROUNDS = 50
-
-
-@pytest.fixture(params=["the one writer", "each for itself"], autouse=True)
-def _writing(request: pytest.FixtureRequest) -> Iterator[None]:
-    """As the server writes, and as commands beside it do."""
-    if request.param == "the one writer" and connection.vendor == "sqlite":
-        writer.start()
-        yield
-        writer.stop()
-    else:
-        yield
-
-
-@pytest.fixture
-def together() -> Iterator[Callable[..., list[Any]]]:
-    """Run functions at the same moment; their results or refusals in order."""
-
-    def attempt(function: Callable[[], Any]) -> Any:
-        try:
-            return function()
-        except Refused as refusal:
-            return refusal
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(max_workers=8) as pool:
-        yield lambda *functions: list(pool.map(attempt, functions))
 
 
 def test_state_and_notes_set_at_once_are_both_kept(together: Callable[..., list[Any]]) -> None:

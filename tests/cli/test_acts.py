@@ -2,33 +2,18 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from backlog_app.models import BacklogItem, Dependency, Sprint, StoryLink, WipLimit
 from contextdash.cli import main
-from contextdash.client import SESSION_VARIABLES
 from contextdash.models import Change
 from reviews_app.models.link import FindingDecision
 from sessions_app.models import AgentMessage, Decision, Project, Session
-from tests import factories
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("agents_shell")]
 
 type Run = Callable[..., list[str]]
-
-
-@pytest.fixture(autouse=True)
-def surroundings(live_server: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in SESSION_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setenv("CONTEXTDASH_URL", live_server.url)
-    monkeypatch.setenv("CONTEXTDASH_TOKEN", factories.token("write")[1])
-    monkeypatch.setenv("CONTEXTDASH_SESSION_ID", "s-1")
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture

@@ -2,27 +2,13 @@
 
 import io
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from backlog_app.models import BacklogItem, Criterion, StoryComment, StoryLink
 from contextdash.cli import main
-from contextdash.client import SESSION_VARIABLES
-from tests import factories
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def surroundings(live_server: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    for name in SESSION_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setenv("CONTEXTDASH_URL", live_server.url)
-    monkeypatch.setenv("CONTEXTDASH_TOKEN", factories.token("write")[1])
-    monkeypatch.setenv("CONTEXTDASH_SESSION_ID", "s-1")
-    monkeypatch.chdir(tmp_path)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("agents_shell")]
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ import io
 import json
 import socket
 import threading
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -19,31 +17,13 @@ from tests import factories
 
 HASH = "ab" * 32
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("agents_shell")]
 
 
 @pytest.fixture(autouse=True)
-def surroundings(live_server: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    for name in SESSION_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setenv("CONTEXTDASH_URL", live_server.url)
-    monkeypatch.setenv("CONTEXTDASH_TOKEN", factories.token("write")[1])
+def _impatient(agents_shell: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CONTEXTDASH_SESSION_ID")
     monkeypatch.setattr(module, "WAITS_SECONDS", (0.01, 0.01))
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str]]:
-    """Run a command; its exit code and what it printed."""
-
-    def run(*words: str, stdin: str = "") -> tuple[int, str]:
-        monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
-        return main(list(words)), capsys.readouterr().out.strip()
-
-    return run
 
 
 @pytest.mark.parametrize("verb", ["recent", "inject", "close"])

@@ -1,41 +1,10 @@
 """What becomes of hand-offs, plans, decisions, mistakes: the verbs against a real server."""
 
-import io
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
-from contextdash.cli import main
-from contextdash.client import SESSION_VARIABLES
 from sessions_app.models import AgentMessage, Decision, Mistake, Plan
-from tests import factories
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def surroundings(live_server: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    for name in SESSION_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setenv("CONTEXTDASH_URL", live_server.url)
-    monkeypatch.setenv("CONTEXTDASH_TOKEN", factories.token("write")[1])
-    monkeypatch.setenv("CONTEXTDASH_SESSION_ID", "s-1")
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str]]:
-    """Run a command; its exit code and what it printed."""
-
-    def run(*words: str, stdin: str = "") -> tuple[int, str]:
-        monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
-        return main(list(words)), capsys.readouterr().out.strip()
-
-    return run
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("agents_shell")]
 
 
 def test_a_hand_off_is_read_injected_and_acknowledged(run):

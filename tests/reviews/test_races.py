@@ -1,50 +1,17 @@
 """People and agents at once, each in a thread with a connection of its own."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
-
 import pytest
-from django.db import connection, connections
 
 from contextdash.actor import SYSTEM
 from contextdash.errors import Refused
 from contextdash.models import Change
-from contextdash.writer import writer
 from reviews_app.models import Review
 from reviews_app.queries import tallies
 from reviews_app.services.reviews import change_review, set_resolution, set_resolution_of_many
 from tests.reviews.kit import log
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("each_way_of_writing")]
 ROUNDS = 50
-
-
-@pytest.fixture(params=["the one writer", "each for itself"], autouse=True)
-def _writing(request: pytest.FixtureRequest) -> Iterator[None]:
-    """As the server writes, and as commands beside it do."""
-    if request.param == "the one writer" and connection.vendor == "sqlite":
-        writer.start()
-        yield
-        writer.stop()
-    else:
-        yield
-
-
-@pytest.fixture
-def together() -> Iterator[Callable[..., list[Any]]]:
-    """Run functions at the same moment; their results or refusals in order."""
-
-    def attempt(function: Callable[[], Any]) -> Any:
-        try:
-            return function()
-        except Refused as refusal:
-            return refusal
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(max_workers=8) as pool:
-        yield lambda *functions: list(pool.map(attempt, functions))
 
 
 def test_state_and_fix_set_at_once_are_both_kept_or_the_second_is_told(together):
