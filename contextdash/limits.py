@@ -173,6 +173,10 @@ UPLOAD_BYTES = 512 * MIB
 UPLOAD_UNPACKED_BYTES = 2048 * MIB
 """What the zip files of one upload may hold together; more is left packed, and said."""
 
+UPLOAD_AT_ONCE = 400
+"""The most files of one form, each of which may be an open file of the server's; more are answered 413. A zip
+file holds more."""
+
 UPLOAD_FILES = 10_000
 """How many files of one upload are looked at; what its zip files hold besides is left packed, and said."""
 

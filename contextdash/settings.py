@@ -17,7 +17,7 @@ from contextdash.env import (
     env_window,
     secret_key,
 )
-from contextdash.limits import WINDOW_DEFAULT, WINDOW_MAX_DAYS
+from contextdash.limits import UPLOAD_AT_ONCE, WINDOW_DEFAULT, WINDOW_MAX_DAYS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = data_dir()
@@ -144,6 +144,7 @@ X_FRAME_OPTIONS = "DENY"
 # Agent text may be large, but only through the API, which has its own limits (contextdash/limits.py).
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2000
+DATA_UPLOAD_MAX_NUMBER_FILES = UPLOAD_AT_ONCE
 
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"

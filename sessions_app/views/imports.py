@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.core.exceptions import TooManyFilesSent
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
@@ -9,7 +10,7 @@ from django.views.decorators.http import require_GET
 
 from contextdash import live
 from contextdash.errors import TooLarge
-from contextdash.limits import MIB, UPLOAD_BYTES
+from contextdash.limits import MIB, UPLOAD_AT_ONCE, UPLOAD_BYTES
 from contextdash.viewkit import actor_of, changes
 from sessions_app.importers import uploading
 from sessions_app.models import Upload
@@ -98,7 +99,12 @@ def upload_add(request: HttpRequest) -> HttpResponse:
     told = request.META.get("CONTENT_LENGTH") or "0"
     if int(told if told.isdigit() else 0) > UPLOAD_BYTES + FRAME_BYTES:
         raise TooLarge(f"The files are larger than UPLOAD_BYTES ({UPLOAD_BYTES // MIB} MiB) together.")
-    return _upload(request)
+    try:
+        return _upload(request)
+    except TooManyFilesSent:
+        raise TooLarge(
+            f"Choose at most {UPLOAD_AT_ONCE} files (UPLOAD_AT_ONCE), or a zip file of them.", field="files"
+        ) from None
 
 
 @csrf_protect

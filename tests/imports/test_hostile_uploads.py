@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
+from contextdash import limits
 from sessions_app.importers import uploading
 from sessions_app.models import Session, ToolCall, Upload
 from tests.imports.lines import SESSION
@@ -109,3 +110,16 @@ def test_names_that_are_taken_keep_their_first_file(page, member, tmp_path):
     assert upload.state == Upload.DONE
     assert "2 files of a.zip were left packed" in upload.error
     assert Session.objects.get().id == SESSION
+
+
+def test_some_hundred_files_are_taken_and_more_are_refused_by_name(page, member, tmp_path):
+    whole = transcript(tmp_path / "mine").read_bytes()
+    many = [(f"{number}.jsonl", whole) for number in range(limits.UPLOAD_AT_ONCE + 1)]
+    refused = give(page, *many)
+    assert refused.status_code == 413
+    assert "UPLOAD_AT_ONCE" in refused.text
+    assert give(page, *many[1:]).status_code == 302
+    read_all()
+    upload = Upload.objects.get()
+    assert (len(upload.files), upload.state) == (limits.UPLOAD_AT_ONCE, Upload.DONE)
+    assert ToolCall.objects.count() == 1
