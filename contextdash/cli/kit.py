@@ -74,8 +74,10 @@ def with_django() -> None:
     django.setup()
 
 
-def with_database() -> None:
+def with_database(*, migrated: bool = True) -> None:
     """As ``with_django``, where there is a database already: a command beside the server makes none.
+
+    Without ``migrated`` its tables may still be missing: the doctor puts them there.
 
     Raises:
         NotFound: no server ever ran here.
@@ -87,7 +89,8 @@ def with_database() -> None:
     from contextdash.errors import NotFound
 
     file = database_file()
-    if (file is not None and not file.exists()) or "users" not in connection.introspection.table_names():
+    missing = file is not None and not file.exists()
+    if missing or (migrated and "users" not in connection.introspection.table_names()):
         where = f"{file}" if file is not None else "DATABASE_URL"
         raise NotFound(
             f"There is no database of contextdash at {where} yet. The first start of the server makes it "

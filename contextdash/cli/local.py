@@ -74,7 +74,7 @@ def revoke_token(args: argparse.Namespace) -> None:
 
 
 def examine(args: argparse.Namespace) -> int:
-    with_database()
+    with_database(migrated=False)
     from contextdash.cli.doctor import examine as findings_of
 
     return findings_of(mend=args.mend)
