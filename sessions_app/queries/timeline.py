@@ -122,6 +122,18 @@ def turn_of(session: Session, number: int) -> Turn:
     return found
 
 
+def turn_item(family: Family, number: int) -> sources.TurnItem:
+    """A turn as its row draws it.
+
+    Raises:
+        NotFound: there is none of that number.
+    """
+    start_us = turn_of(family.root, number).started_us
+    window = Window(start_us=start_us, end_us=start_us + 1, limit=TAIL_ROWS)
+    items: list[sources.TurnItem] = [row.item for row in sources.turns(family, window)]
+    return next(item for item in items if item.turn.number == number)
+
+
 def runs_of(turn: Turn) -> Sequence[tuple[Run, RunDetail | None]]:
     """The attempts at a turn with what their writers told beside, in order."""
     runs = list(turn.runs.order_by("number"))

@@ -63,6 +63,10 @@ class TurnItem:
     def lasted_us(self) -> int | None:
         return None if self.turn.ended_us is None else self.turn.ended_us - self.turn.started_us
 
+    @property
+    def running(self) -> bool:
+        return self.turn.ended_us is None and self.status == RunStatus.RUNNING
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerItem:

@@ -108,6 +108,11 @@ def session(request: HttpRequest, ref: str) -> HttpResponse:
         return live.respond(
             request, "sessions/session.html", _tools(family), version=version, fragment="tools"
         )
+    if wants_fragment(request) and request.GET.get("part") == "turn":
+        # The head of a turn stands above the tail while its calls come in.
+        number = whole_number(request.GET.get("number", "")) or 0
+        context = {"item": timeline.turn_item(family, number), "home_url": _address(QueryDict(), found)}
+        return live.respond(request, "sessions/rows/turn.html", context, version=version, fragment="told")
     lanes = Lanes(family, speakers(family))
     wanted = read_timeline_filter(request.GET)
     if wants_fragment(request) and "after" in request.GET:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from html import unescape
 from typing import Any
 
 import pytest
@@ -257,6 +258,23 @@ def test_an_open_page_gets_new_rows_only(page: Client, told: Teller) -> None:
     text = answer.content.decode()
     assert len(re.findall('data-row="', text)) == 2  # the newest that was shown, and the new one
     assert len(answer.content) < 5000
+
+
+def test_a_turn_that_runs_is_told_anew_until_it_ends(page: Client, told: Teller) -> None:
+    told.prompt("And again")
+    text = page.get("/sessions/told/").content.decode()
+    heads = re.findall(r'id="turn-(\d)-told"( data-live="([^"]*)")?', text)
+    assert heads[0] == ("1", "", "")
+    address = unescape(heads[1][2])
+    told.call("Bash", {"command": "make"}, "ok")
+    told.answer("Done again.")
+    told.end()
+    answer = page.get(address, headers={"HX-Request": "true"}).content.decode()
+    assert "1 call" in answer
+    assert "running" not in answer
+    assert "data-live" not in answer
+    gone = address.replace("number=2", "number=9")
+    assert page.get(gone, headers={"HX-Request": "true"}).status_code == 404
 
 
 def test_the_head_of_an_open_page_follows_too(page: Client, told: Teller) -> None:
