@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NoReturn
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from contextdash.clock import MAX_US
 from contextdash.decoding import shallow
 from contextdash.errors import Invalid, Malformed
 from contextdash.limits import JSON_DEPTH, NAME_CHARS, SESSION_ID_CHARS, TEXT_BYTES
@@ -204,6 +205,11 @@ def decode(raw: bytes) -> Any:
         return json.loads(raw, parse_constant=_no_constant)
     except ValueError as error:
         raise Malformed(f"The body is not JSON: {error}") from error
+
+
+def at_us(ts: float) -> int | None:
+    """An event's time in microseconds: ``ts`` is milliseconds whatever its size. None for no date of ours."""
+    return round(ts * 1000) if 0 <= ts <= MAX_US // 1000 else None
 
 
 def read(value: Any, place: str = "") -> Sent:

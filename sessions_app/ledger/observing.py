@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from contextdash.cleaning import clean, one_line
-from contextdash.clock import parse_us
 from contextdash.decoding import decode_json
 from contextdash.errors import Malformed
 from contextdash.ids import digest16
@@ -15,7 +14,7 @@ from sessions_app.ingest.files import files_of
 from sessions_app.ingest.observation import Delivery, Observation
 from sessions_app.ingest.observing import each_text
 from sessions_app.ingest.reading import encode, mapping, milliseconds, size, summary, text
-from sessions_app.ledger.envelope import Lane, Sent
+from sessions_app.ledger.envelope import Lane, Sent, at_us
 from sessions_app.models import Run
 from sessions_app.vocabulary import EventKind, Source
 
@@ -38,7 +37,7 @@ def observe(sent: Sent, run: Run, delivery: Delivery) -> Observation:
     seen.identity, seen.content = identity_of(sent.event.id), digest16(raw)
     plain, shown = _masked(sent, raw)
     seen.payload, seen.payload_size = zlib.compress(plain, 1), len(plain)
-    occurred_us = parse_us(sent.value["ts"])
+    occurred_us = at_us(sent.value["ts"])
     seen.occurred_us = delivery.received_us if occurred_us is None else occurred_us
     seen.at_us = min(seen.occurred_us, delivery.received_us)
     _understand(seen, sent, shown)

@@ -122,7 +122,7 @@ def _begun(run: Run, key: str, piece: Mapping[str, Any]) -> PartialSnapshot:
                 kind=stream_name(piece).partition(":")[0],
                 after_seq=run.last_seq,
                 envelope=masked_payload(shown, canonical(shown).encode())[0].decode(),
-                occurred_us=clock.parse_us(piece.get("ts")) or now_us,
+                occurred_us=envelope.at_us(piece["ts"]) or now_us,
                 updated_us=now_us,
             )
     except IntegrityError:  # PostgreSQL: another piece of it came at this very moment

@@ -334,3 +334,27 @@ def test_a_model_call_is_priced_once(api, run):
     assert sum(UsageBucket.objects.values_list("cost_micro", flat=True)) == session.cost_micro
     assert Iteration.objects.filter(run=run).count() == 3
     assert refused(api.post(f"runs/{run.key}/iterations", {"output_tokens": -1}))[2] == "output_tokens"
+
+
+@pytest.mark.parametrize(
+    ("ts", "told"),
+    [
+        (0, "1970-01-01T00:00:00.000000Z"),
+        (1, "1970-01-01T00:00:00.001000Z"),
+        (1.5, "1970-01-01T00:00:00.001500Z"),
+        (4102444800000, "2100-01-01T00:00:00.000000Z"),
+        (253402300799999, "9999-12-31T23:59:59.999000Z"),
+        (253402300800000, None),
+        (-1, None),
+        (10**300, None),
+        (1e308, None),
+    ],
+)
+def test_the_time_of_an_event_is_milliseconds_whatever_its_size(api, run, tell, ts, told):
+    """A time that no date has is when it came; one to come pins no list."""
+    made = append(api, run, {**tell.said("e-1", "x"), "ts": ts})
+    assert made.status_code == 201, made.text
+    stored = api.get(f"sessions/{run.session.id}/events").json()["items"][0]
+    now = stored["received_at"]
+    assert stored["occurred_at"] == (told or now)
+    assert api.get(f"sessions/{run.session.id}").json()["last_at"] <= now
