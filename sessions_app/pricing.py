@@ -6,6 +6,7 @@ The library is loaded with the first price that is asked for: that takes half a 
 from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
 from functools import lru_cache
+from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from contextdash.clock import from_us
@@ -60,8 +61,7 @@ class PriceBook:
             return UNKNOWN
         total = usage.input + usage.tool + usage.cache_read + usage.cache_write_5m + usage.cache_write_1h
         if rates.below is None or total < rates.below:
-            pico = sum(number * rate for number, rate in zip(usage, rates.each, strict=True))
-            return Price(_whole(Decimal(pico) / 1_000_000), rates.by)
+            return Price(_whole_of(sum(map(mul, usage, rates.each))), rates.by)
         found = _library_price(usage, model=model, provider=provider, at_us=at_us, speed=speed)
         return UNKNOWN if found is None else Price(_whole(found.total_price * 1_000_000), rates.by)
 
@@ -90,6 +90,7 @@ class _Rates(NamedTuple):
 
 _PROBE = 1000
 _TO_PICO = 10**12
+_PICO_OF_MICRO = 10**6
 _DAY_US = 86_400 * 1_000_000
 
 
@@ -139,6 +140,12 @@ def _library_price(
         )
     except (LookupError, ValueError):
         return None
+
+
+def _whole_of(pico: int) -> int:
+    """Micro-dollars, rounded as ``_whole`` rounds, without a decimal: it is done for each call of a model."""
+    whole, rest = divmod(pico, _PICO_OF_MICRO)
+    return whole + (rest * 2 + (whole & 1) > _PICO_OF_MICRO)
 
 
 def _whole(micro: Decimal) -> int:

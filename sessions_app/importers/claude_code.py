@@ -9,10 +9,10 @@ from contextdash.cleaning import one_line
 from contextdash.clock import parse_us
 from contextdash.ids import child_session_id, digest16
 from sessions_app.importers import claude_plans
+from sessions_app.importers.claude_facts import Notes
 from sessions_app.importers.claude_records import (
     CHAIN,
     EDITS,
-    NOTED,
     SPAWNS,
     is_human,
     plain,
@@ -60,6 +60,8 @@ class Reader:
         self._meta = meta
         self.state = state
         self.facts = facts
+        self._notes = Notes(facts)
+        self._who: dict[str, Whose] = {}
         self._agent_id = path.stem.removeprefix("agent-") if is_agent_file(path) else ""
         self._file_session = "" if self._agent_id else path.stem
         if self._agent_id and path.parent.name == "subagents":
@@ -76,13 +78,7 @@ class Reader:
     @property
     def title(self) -> tuple[str, str]:
         """The title that the file gives its session, and where from; empty where the prompt gives it."""
-        facts = self.facts
-        custom = facts.get("custom_title", "")
-        if custom and custom != facts.get("worktree_name"):
-            return custom, "custom-title"
-        if facts.get("ai_title"):
-            return facts["ai_title"], "ai-title"
-        return "", ""
+        return self._notes.title
 
     def count(self, record: Body) -> None:
         """Count a record that is not read: it was there before."""
@@ -100,13 +96,13 @@ class Reader:
         if sort in CHAIN:
             self._chain(record, sort)
         else:
-            self._metadata(record, sort)
+            self._notes.metadata(record, sort)
 
     def _chain(self, record: Body, sort: str) -> None:
         at_us = parse_us(record.get("timestamp"))
         at_us = self.state.get("last_us", self._out.delivery.received_us) if at_us is None else at_us
         self.state["last_us"] = at_us
-        self._note(record, at_us)
+        self._notes.note(record, at_us)
         if not self._file_session:
             return
         self._out.on_branch(text(record, "gitBranch"))
@@ -122,14 +118,11 @@ class Reader:
 
     def _whose(self, record: Body) -> Whose:
         agent_id = self._agent_id or (SIDECHAIN if record.get("isSidechain") is True else "")
-        return whose(self._file_session, agent_id, text(self._meta, "agentType", 200) if agent_id else "")
-
-    def _note(self, record: Body, at_us: int) -> None:
-        facts = self.facts
-        facts["first_us"] = min(facts.get("first_us", at_us), at_us)
-        facts["last_us"] = max(facts.get("last_us", at_us), at_us)
-        for name, key in NOTED.items():
-            listed(facts, name, text(record, key, 500))
+        who = self._who.get(agent_id)
+        if who is None:
+            agent_name = text(self._meta, "agentType", 200) if agent_id else ""
+            who = self._who[agent_id] = whose(self._file_session, agent_id, agent_name)
+        return who
 
     # What a person or a tool said.
 
@@ -191,9 +184,7 @@ class Reader:
     def _command(self, record: Body, who: Whose, at_us: int, name: str, said: str) -> None:
         """A slash command: a prompt only where the model answers it and it has a turn of its own."""
         name = name if name.startswith("/") else f"/{name}"
-        self.facts.setdefault("slash_commands", [])
-        if len(self.facts["slash_commands"]) < LISTED:
-            self.facts["slash_commands"].append(name)
+        self._notes.command(name)
         turn_id = text(record, "promptId", 200)
         if turn_id and turn_id != self._turn(who):
             arguments = _ARGUMENTS.search(said)
@@ -373,15 +364,7 @@ class Reader:
         elif subtype == "compact_boundary":
             told = mapping(record, "compactMetadata")
             trigger, before, after = (text(told, key) for key in ("trigger", "preTokens", "postTokens"))
-            compactions = self.facts.setdefault("compactions", [])
-            if len(compactions) < LISTED:
-                compactions.append(
-                    {
-                        "trigger": trigger[:40],
-                        "pre_tokens": told.get("preTokens"),
-                        "post_tokens": told.get("postTokens"),
-                    }
-                )
+            self._notes.compaction(trigger, told)
             self._out.observe(
                 who,
                 text(record, "uuid") or f"compaction {at_us}",
@@ -400,19 +383,6 @@ class Reader:
             said = said_in(attached.get("prompt"))
             if said:
                 self._prompt(record, who, at_us, text(record, "uuid", 200), said, queued=True)
-
-    def _metadata(self, record: Body, sort: str) -> None:
-        facts = self.facts
-        if sort == "custom-title":
-            facts["custom_title"] = one_line(shown(text(record, "customTitle")), 200)
-        elif sort == "ai-title":
-            facts["ai_title"] = one_line(shown(text(record, "aiTitle")), 200)
-        elif sort == "worktree-state":
-            facts["worktree_name"] = text(mapping(record, "worktreeSession"), "worktreeName", 200)
-        elif sort == "pr-link":
-            listed(facts, "pr_urls", shown(text(record, "prUrl", 2000)))
-        elif sort == "cost-state":
-            facts["cost_state_total_usd"] = record.get("totalCostUSD")
 
     def _turn(self, who: Whose) -> str:
         turns: dict[str, str] = self.state.get("turns", {})

@@ -23,7 +23,6 @@ MACHINE = (
 EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 SPAWNS = frozenset({"Agent", "Task"})
 CHAIN = frozenset({"user", "assistant", "system", "attachment", "progress"})
-NOTED = {"cwd": "cwd", "git_branches": "gitBranch", "versions": "version", "entrypoints": "entrypoint"}
 _IDE = re.compile(r"\s*<(ide_opened_file|ide_selection)>.*?</\1>\s*", re.DOTALL)
 
 

@@ -33,6 +33,6 @@ def remember(state: dict[str, Any], name: str, key: str, value: object) -> None:
 def tokens(body: Mapping[str, Any], key: str) -> int:
     """A number of tokens; 0 where there is none that can be believed."""
     value = body.get(key)
-    if not isinstance(value, int) or isinstance(value, bool):
+    if value is None or not isinstance(value, int) or isinstance(value, bool):
         return 0
     return value if 0 <= value <= TOKENS_OF_CALL else 0

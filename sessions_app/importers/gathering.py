@@ -144,19 +144,28 @@ class Gatherer:
         **told: Any,
     ) -> Observation:
         """An event. ``own_id`` makes it recognisable wherever it is copied to; ``body`` is kept with it."""
-        seen = Observation(client=self.client, name=name[:NAME_CHARS], delivery=self.delivery)
-        seen.source, seen.kind = Source.TRANSCRIPT, kind
-        seen.root_id, seen.session_id, seen.external_id = who.root_id, who.session_id, who.external_id
-        seen.agent_id, seen.agent_name = who.agent_id, who.agent_name
-        seen.identity = digest16(b"transcript", self.client.encode(), own_id.encode("utf-8", "replace"))
         payload = dict(body or {})
         canonical = encode(payload)
-        seen.content = digest16(canonical)
         plain, _ = masked_payload(payload, canonical)
-        seen.payload_size, seen.payload = len(plain), zlib.compress(plain, 1)
-        seen.occurred_us, seen.at_us = at_us, min(at_us, self.delivery.received_us)
-        for field_name, value in told.items():
-            setattr(seen, field_name, value)
+        seen = Observation(
+            client=self.client,
+            name=name[:NAME_CHARS],
+            delivery=self.delivery,
+            source=Source.TRANSCRIPT,
+            kind=kind,
+            root_id=who.root_id,
+            session_id=who.session_id,
+            external_id=who.external_id,
+            agent_id=who.agent_id,
+            agent_name=told.pop("agent_name", who.agent_name),
+            identity=digest16(b"transcript", self.client.encode(), own_id.encode("utf-8", "replace")),
+            content=digest16(canonical),
+            payload=zlib.compress(plain, 1),
+            payload_size=len(plain),
+            occurred_us=at_us,
+            at_us=min(at_us, self.delivery.received_us),
+            **told,
+        )
         self.gathered.observations.append(seen)
         return seen
 

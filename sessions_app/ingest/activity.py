@@ -93,7 +93,8 @@ def describe(state: State, session: SessionRow, seen: Observation) -> None:
         session.title = seen.title
     if seen.prompt and seen.kind == EventKind.PROMPT:
         session.title = session.title or one_line(seen.prompt, 200)
-        if not session.agent_id:
+        if not session.agent_id and session.key not in state.requested:
+            state.requested.add(session.key)
             Session.objects.filter(key=session.key, user_request=None).update(user_request=seen.prompt)
 
 

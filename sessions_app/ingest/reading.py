@@ -64,6 +64,8 @@ _SUMMARY_KEYS = (
 def text(body: Body, key: str, chars: int | None = None) -> str:
     """The string at ``key``; a number as its digits; empty for anything else."""
     value = body.get(key)
+    if value is None:
+        return ""
     if not isinstance(value, str):
         if isinstance(value, bool) or not isinstance(value, int | float):
             return ""

@@ -49,6 +49,8 @@ class State:
         self.tombstones: set[str] = set()
         self.learned: set[int] = set()
         """Keys of sessions that became known by name or place after they began."""
+        self.requested: set[int] = set()
+        """Keys of sessions whose first prompt is told: the later ones of the batch are not it."""
         self.events: list[EventRow] = []
         self.session_events: list[SessionEventRow] = []
         self.touched: list[TouchedRow] = []
