@@ -30,6 +30,8 @@ class Usage(NamedTuple):
     web_searches: int = 0
     tool: int = 0
     """What the provider's own tools put into the prompt; told apart from it, and priced like it."""
+    thinking: int = 0
+    """How much of the output was thought, as far as it is told."""
 
 
 class Price(NamedTuple):

@@ -60,7 +60,7 @@ class Reader:
         self._meta = meta
         self.state = state
         self.facts = facts
-        self._notes = Notes(facts)
+        self._notes = Notes(facts, state)
         self._who: dict[str, Whose] = {}
         self._agent_id = path.stem.removeprefix("agent-") if is_agent_file(path) else ""
         self._file_session = "" if self._agent_id else path.stem
@@ -85,7 +85,7 @@ class Reader:
         count(self.facts, "record_types", text(record, "type", 60) or "none")
 
     def finish(self) -> None:
-        """Nothing waits for the end of the file."""
+        self._notes.finish()
 
     def read(self, record: Body) -> None:
         self.count(record)
@@ -212,7 +212,7 @@ class Reader:
         denial = text(record, "toolDenialKind")
         told: dict[str, Any] = {}
         kind: str = EventKind.TOOL_END
-        if denial in ("interrupted", "cancelled"):
+        if denial == "interrupted":
             kind, told["interrupted"], told["error"] = EventKind.TOOL_FAILED, True, denial
         elif denial:
             kind, told["error"] = EventKind.TOOL_DENIED, shown(plain(content))[:4000] or denial

@@ -85,5 +85,6 @@ def usage_of(told: object) -> tuple[Usage | None, str, str]:
         cache_write_5m=short,
         cache_write_1h=long,
         web_searches=tokens(mapping(told, "server_tool_use"), "web_search_requests"),
+        thinking=tokens(mapping(told, "output_tokens_details"), "thinking_tokens"),
     )
     return usage, assumed, text(told, "speed", 20)

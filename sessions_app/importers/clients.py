@@ -77,6 +77,8 @@ def client_of_record(record: Mapping[str, Any]) -> str:
     sort = told if isinstance(told, str) else ""
     if sort == "session_meta" and isinstance(record.get("payload"), dict):
         return codex.CLIENT
+    if told is None and "instructions" in record and "id" in record:
+        return codex.CLIENT  # the first line of its first releases
     if isinstance(record.get("data"), dict) and "." in sort:
         return copilot.CLIENT
     if "$set" in record or "$rewindTo" in record:

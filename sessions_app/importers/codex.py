@@ -12,6 +12,7 @@ from sessions_app.importers.counting import count, listed, tokens
 from sessions_app.importers.gathering import Gatherer, IterationSeen, Whose, joined, shown, touched, whose
 from sessions_app.ingest import reading
 from sessions_app.ingest.reading import decoded, mapping, text
+from sessions_app.models import ImportSource, Turn
 from sessions_app.pricing import Usage
 from sessions_app.vocabulary import EventKind
 
@@ -23,9 +24,13 @@ SYNTHETIC = (
 )
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _EXIT = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
-_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
+_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens")
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+_BARE = frozenset({"message", "reasoning", *_CALLS, *_OUTPUTS})
+"""The first releases wrote items as they are: without times, turns and tokens."""
+_OWN_TURN = "prompt "
+"""What the id of a turn begins with that the file does not name."""
 
 type Record = Mapping[str, Any]
 
@@ -66,6 +71,11 @@ class Reader:
         self.count(record)
         state, sort, payload = self.state, text(record, "type"), mapping(record, "payload")
         at_us = parse_us(record.get("timestamp"))
+        bare = "payload" not in record
+        if bare:
+            sort, payload = _as_now(record)
+            if at_us is None and "last_us" in state:
+                at_us = state["last_us"] + 1  # in the order of the lines
         at_us = state.get("last_us", self._out.delivery.received_us) if at_us is None else at_us
         state["last_us"] = at_us
         if sort == "session_meta":
@@ -78,6 +88,8 @@ class Reader:
             self._turn_context(payload)
         elif sort == "response_item":
             self._item(payload, at_us)
+            if bare and text(payload, "role") == "assistant":
+                self._iterate(None, at_us)
         elif sort == "event_msg":
             self._event(payload, at_us)
         elif sort == "compacted":
@@ -111,10 +123,9 @@ class Reader:
 
         The cumulative counter goes on from the copy, so it is still read.
         """
-        began_us = self.state.get("copying")
-        if began_us is None:
+        if self.state.get("copying") is None:
             return False
-        if text(payload, "type") == "task_started" and self.state["last_us"] - began_us >= 1_000_000:
+        if self._begins_own(payload, sort):
             self.state["copying"] = None
             return False
         if text(payload, "type") == "token_count":
@@ -125,6 +136,21 @@ class Reader:
         if sort == "turn_context":
             self.state["model"] = text(payload, "model", 200)
         return True
+
+    def _begins_own(self, payload: Record, sort: str) -> bool:
+        """Whether a line begins a turn that was not copied: one that began later than the copy was made."""
+        turn_id = text(payload, "turn_id", 200)
+        if text(payload, "type") != "task_started" and not (sort == "turn_context" and turn_id):
+            return False
+        copied_us: int = self.state["copying"]
+        if self.state["last_us"] - copied_us >= 1_000_000:
+            return True
+        started = payload.get("started_at")
+        if isinstance(started, int):
+            return started >= copied_us // 1_000_000
+        source = whose(self.state.get("parent") or self.facts["forked_from"]).session_id
+        known = ImportSource.objects.filter(session_id=source, client=CLIENT).exists()
+        return known and not Turn.objects.filter(session__id=source, turn_id=turn_id).exists()
 
     def _turn_context(self, payload: Record) -> None:
         self.state["turn"] = text(payload, "turn_id", 200) or self.state.get("turn", "")
@@ -180,7 +206,7 @@ class Reader:
             self.state["prose"] = joined(self.state.get("prose", ""), shown(said))[:1_000_000]
             count(self.facts, "counts", "assistant_messages")
         elif role == "user" and said.strip() and not said.lstrip().startswith(SYNTHETIC):
-            turn_id = self.state.get("turn", "") or f"prompt {at_us}"
+            turn_id, queued = self._prompted(at_us)
             self._observe(
                 f"prompt {turn_id} {at_us}",
                 "user",
@@ -189,7 +215,20 @@ class Reader:
                 {"prompt": said},
                 prompt=shown(said),
                 turn_id=turn_id,
+                queued=queued,
             )
+
+    def _prompted(self, at_us: int) -> tuple[str, bool]:
+        """The turn of a prompt, and whether it was typed while the agent worked on another."""
+        state = self.state
+        turn_id: str = state.get("turn", "")
+        if not turn_id or turn_id.startswith(_OWN_TURN):
+            turn_id = state["turn"] = f"{_OWN_TURN}{at_us}"
+            return turn_id, False
+        if turn_id == state.get("prompted"):
+            return f"{turn_id} {at_us}", True
+        state["prompted"] = turn_id
+        return turn_id, False
 
     def _call(self, payload: Record, sort: str, at_us: int) -> None:
         call_id = text(payload, "call_id", 200) or f"{sort} {at_us}"
@@ -270,13 +309,23 @@ class Reader:
         if not total:
             return
         now = [tokens(total, name) for name in _COUNTS]
-        before = self.state.get("total") or [0, 0, 0]
+        before = self.state.get("total") or [0] * len(_COUNTS)
+        before += now[len(before) :]  # what an earlier release of ours did not keep
         if now == before:
             return
         self.state["total"] = now
         restarted = now[0] + now[2] < before[0] + before[2]
         fresh = now if restarted else [new - old for new, old in zip(now, before, strict=True)]
         read = min(max(0, fresh[1]), max(0, fresh[0]))
+        usage = Usage(
+            input=max(0, fresh[0]) - read,
+            output=max(0, fresh[2]),
+            cache_read=read,
+            thinking=min(max(0, fresh[3]), max(0, fresh[2])),
+        )
+        self._iterate(usage, at_us)
+
+    def _iterate(self, usage: Usage | None, at_us: int) -> None:
         number = self.state["requests"] = self.state.get("requests", 0) + 1
         own_id = f"{self.state['session']} {number}"
         self._out.iterate(
@@ -293,10 +342,19 @@ class Reader:
                 thinking=self.state.pop("thinking", ""),
                 prose=self.state.pop("prose", ""),
                 call_ids=self.state.pop("calls", []),
-                usage=Usage(input=max(0, fresh[0]) - read, output=max(0, fresh[2]), cache_read=read),
+                usage=usage,
                 assumed="" if self.state.get("model") else f"model {FALLBACK_MODEL}",
             )
         )
+
+
+def _as_now(record: Record) -> tuple[str, Record]:
+    """(type, payload) of a record of the first releases, as later ones would tell it."""
+    if text(record, "type") in _BARE:
+        return "response_item", record
+    if "type" not in record and "id" in record:
+        return "session_meta", record
+    return text(record, "type"), {}
 
 
 def _plain(content: object) -> str:

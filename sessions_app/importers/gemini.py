@@ -335,6 +335,7 @@ def usage_of(told: object) -> Usage | None:
         output=tokens(told, "output") + tokens(told, "thoughts"),
         cache_read=cached,
         tool=tokens(told, "tool"),
+        thinking=tokens(told, "thoughts"),
     )
 
 

@@ -8,13 +8,13 @@ Whatever order both come in, the row is the same.
 # ruff: noqa: S608 - the text is made of our own names and of %s marks
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
 from operator import attrgetter
 
 from django.db import connection
-from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from contextdash.ids import child_session_id, digest16
 from sessions_app.importers.gathering import IterationSeen, joined, longer
@@ -42,8 +42,7 @@ class _Batch:
     def __init__(self, seen: Mapping[bytes, IterationSeen], observations: Sequence[Observation]) -> None:
         self._book, self._ledger = PriceBook(), Ledger()
         self._observations = observations
-        known = _any(Iteration.objects.filter(identity__in=list(seen)), "session", "run__turn")
-        self._known = {bytes(row.identity): row for row in known}
+        self._known = _by_identity(seen)
         self._told = _by_request(seen, self._known)
         self._seen = seen
         self._sessions: dict[str, Session] = {}
@@ -244,7 +243,10 @@ class _Batch:
             self._began[run_id] = min(at_us, self._began.get(run_id, at_us))
 
     def _store_told(self) -> None:
+        named = {row.key for row in self._sessions.values() if row.model}
         for key, model in self._models.items():
+            if key in named:
+                continue
             Session.objects.filter(key=key, model="").update(model=model)
         for key, at_us in self._began.items():
             Run.objects.filter(key=key, started_us__gt=at_us).update(started_us=at_us)
@@ -284,6 +286,7 @@ class _Row:
     cache_write_1h_tokens: int | None = None
     web_searches: int = 0
     tool_tokens: int = 0
+    thinking_tokens: int = 0
     cost_micro: int | None = None
     priced_by: str = ""
 
@@ -314,6 +317,7 @@ def _set_usage(row: Iteration | _Row, one: IterationSeen) -> None:
     for name, number in zip(TOKENS, numbers, strict=True):
         setattr(row, name, number)
     row.web_searches, row.tool_tokens = one.usage.web_searches, one.usage.tool
+    row.thinking_tokens = one.usage.thinking
 
 
 def _join(row: Iteration, one: IterationSeen) -> None:
@@ -360,6 +364,18 @@ def _by_request(
     return found
 
 
+def _by_identity(identities: Collection[bytes]) -> dict[bytes, Iteration]:
+    """The rows that are known, mostly none: asked once for each part of a file, the ORM's words were dear."""
+    marks = ", ".join(["%s"] * len(identities))
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT key FROM iterations WHERE identity IN ({marks})", list(identities))
+        keys = [key for (key,) in cursor.fetchall()]
+    if not keys:
+        return {}
+    rows = Iteration.objects.filter(pk__in=keys).select_related("session", "run__turn")
+    return {bytes(row.identity): row for row in rows}
+
+
 def _any(rows: QuerySet[Iteration], *related: str) -> Sequence[Iteration]:
     """The rows with what is related. Mostly there are none, and to ask for that takes a tenth of the time."""
     keys = list(rows.order_by().values_list("pk", flat=True))
@@ -372,20 +388,18 @@ def _found(ids: Iterable[str]) -> dict[str, Session]:
 
 
 def _newest_runs(pairs: Iterable[tuple[int, str]]) -> dict[tuple[int, str], int]:
-    wanted: dict[int, set[str]] = {}
-    for key, turn in pairs:
-        wanted.setdefault(key, set()).add(turn)
+    wanted = set(pairs)
     if not wanted:
         return {}
-    condition = Q()
-    for key, turns in wanted.items():
-        condition |= Q(turn__session_id=key, turn__turn_id__in=turns)
-    found = (
-        Run.objects.filter(condition)
-        .values_list("turn__session_id", "turn__turn_id")
-        .annotate(run=Max("key"))
-    )
-    return {(session, turn): run for session, turn, run in found}
+    marks = ", ".join(["(%s, %s)"] * len(wanted))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT t.session_id, t.turn_id, MAX(r.key) FROM (VALUES {marks}) AS w"
+            " JOIN turns t ON t.session_id = w.column1 AND t.turn_id = w.column2"
+            " JOIN runs r ON r.turn_id = t.key GROUP BY t.session_id, t.turn_id",
+            [part for pair in wanted for part in pair],
+        )
+        return {(session, turn): run for session, turn, run in cursor.fetchall()}
 
 
 def _opening(one: IterationSeen, like: Observation, agent_id: str, turn_id: str = "") -> Observation:

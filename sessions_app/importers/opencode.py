@@ -240,6 +240,7 @@ def _usage(info: Body) -> Usage | None:
         output=tokens(told, "output") + tokens(told, "reasoning"),
         cache_read=tokens(cache, "read"),
         cache_write_5m=tokens(cache, "write"),
+        thinking=tokens(told, "reasoning"),
     )
 
 

@@ -7,6 +7,7 @@ from django.db.models import Min
 
 from contextdash import clock
 from contextdash.cleaning import one_line
+from contextdash.ids import session_id
 from sessions_app.importers.gathering import Gathered
 from sessions_app.importers.iterations import store_iterations
 from sessions_app.ingest import store as ingest
@@ -41,8 +42,11 @@ def _store(part: Part) -> int:
         part.source.error = f"Session {part.session_id} was deleted; its id is not used again."
     accepted = sum(outcome == Outcome.ACCEPTED for outcome in outcomes)
     copied = [seen for seen, out in zip(observations, outcomes, strict=True) if out == Outcome.DUPLICATE]
-    if copied and part.source.state.get("forked_from") is None:
-        _note_source(part, copied)
+    if part.source.state.get("forked_from") is None:
+        if told := part.source.facts.get("forked_from"):
+            _note_told_source(part, told)
+        elif copied:
+            _note_source(part, copied)
     if part.source.state.get("forked_from") and "own_us" not in part.source.state:
         fresh = [seen for seen, out in zip(observations, outcomes, strict=True) if out == Outcome.ACCEPTED]
         _settle_source(part, copied, fresh)
@@ -75,6 +79,13 @@ def _note_source(part: Part, copied: Iterable[Observation]) -> None:
         part.source.facts["forked_from"] = found[1]
 
 
+def _note_told_source(part: Part, told: str) -> None:
+    """The client itself names the session that this one was forked from."""
+    key = Session.objects.filter(id=session_id(told)[0]).values_list("key", flat=True).first()
+    if key is not None:
+        part.source.state |= {"forked_from": key, "own_us": 0}
+
+
 def _settle_source(part: Part, copied: Sequence[Observation], fresh: Sequence[Observation]) -> None:
     """Which of two that begin alike is the other's source, once both went on: the one that did so first.
 
@@ -101,7 +112,11 @@ def _settle_source(part: Part, copied: Sequence[Observation], fresh: Sequence[Ob
 
 
 def _tell_session(part: Part) -> None:
-    session = Session.objects.filter(id=part.session_id, deleted_at=None).first()
+    needed = (
+        *("parent_id", "forked_from_id", "title", "user_request"),
+        *("activity", "activity_since_us", "last_us"),
+    )
+    session = Session.objects.filter(id=part.session_id, deleted_at=None).only(*needed).first()
     if session is None:
         return
     changed: list[str] = []

@@ -48,6 +48,9 @@ class Iteration(models.Model):
     tool_tokens = models.BigIntegerField(
         default=0, db_default=0, help_text="Put into the prompt by the provider's own tools; priced as input."
     )
+    thinking_tokens = models.BigIntegerField(
+        default=0, db_default=0, help_text="How much of the output was thought, as far as it is told."
+    )
     cost_micro = models.BigIntegerField(null=True, blank=True, help_text="Micro-dollars at list price.")
     priced_by = models.CharField(
         max_length=60, blank=True, default="", help_text="Whose prices: library, own."

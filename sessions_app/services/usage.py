@@ -11,8 +11,7 @@ from collections.abc import Collection
 from typing import Protocol
 
 from django.db import connection
-from django.db.models import F, Value
-from django.db.models.functions import Coalesce
+from django.db.models import F
 
 from contextdash.writer import write
 from sessions_app.models import Iteration, Session
@@ -38,6 +37,17 @@ _SQL = (
     + ", ".join(f"{name} = usage_buckets.{name} + excluded.{name}" for name in _COUNTED)
 )
 
+_OF_SESSION = (
+    *("iteration_count", "unpriced_count", "input_tokens", "output_tokens"),
+    *("cache_read_tokens", "cache_write_tokens"),
+)
+_ADDED = ", ".join(f"{name} = {name} + %s" for name in _OF_SESSION)
+_UNPRICED_SQL = f"UPDATE sessions SET ordinal = ordinal + 1, {_ADDED} WHERE key = %s"
+_PRICED_SQL = (
+    f"UPDATE sessions SET ordinal = ordinal + 1, {_ADDED}, cost_micro = COALESCE(cost_micro, 0) + %s"
+    " WHERE key = %s"
+)
+
 
 class Counted(Protocol):
     """A model call as it is counted: a stored row, or one that is about to be."""
@@ -56,6 +66,7 @@ class Counted(Protocol):
     cache_write_1h_tokens: int | None
     web_searches: int
     tool_tokens: int
+    thinking_tokens: int
 
 
 class Priced(Counted, Protocol):
@@ -77,13 +88,13 @@ class Ledger:
 
     def add(self, row: Counted, sign: int = 1) -> None:
         """Count a model call in (``sign`` 1) or out (-1)."""
-        numbers = _numbers(row)
         start_us = row.at_us - row.at_us % QUARTER_US
         bucket = self._buckets[start_us, row.project_key, row.client, row.agent, row.model]
         session = self._sessions[row.session_id]
-        for name, number in numbers.items():
-            bucket[name] += sign * number
-            session[name] += sign * number
+        for name, number in _numbers(row).items():
+            if number:
+                bucket[name] += sign * number
+                session[name] += sign * number
         if row.cost_micro is not None:
             self._priced.add(row.session_id)
 
@@ -113,6 +124,7 @@ def usage_of(row: Counted) -> Usage | None:
         row.cache_write_1h_tokens or 0,
         row.web_searches,
         row.tool_tokens,
+        row.thinking_tokens,
     )
 
 
@@ -190,19 +202,19 @@ def _numbers(row: Counted) -> dict[str, int]:
 def _add_to_session(key: int, numbers: Counter[str], *, priced: bool) -> None:
     if not any(numbers.values()):
         return
-    values = {
-        "iteration_count": F("iteration_count") + numbers["requests"],
-        "unpriced_count": F("unpriced_count") + numbers["unpriced"],
-        "input_tokens": F("input_tokens") + numbers["input_tokens"],
-        "output_tokens": F("output_tokens") + numbers["output_tokens"],
-        "cache_read_tokens": F("cache_read_tokens") + numbers["cache_read_tokens"],
-        "cache_write_tokens": F("cache_write_tokens")
-        + numbers["cache_write_5m_tokens"]
-        + numbers["cache_write_1h_tokens"],
-        "ordinal": F("ordinal") + 1,
-    }
-    cost = {"cost_micro": Coalesce(F("cost_micro"), Value(0)) + numbers["cost_micro"]} if priced else {}
-    Session.objects.filter(key=key).update(**values, **cost)
+    added = (
+        numbers["requests"],
+        numbers["unpriced"],
+        numbers["input_tokens"],
+        numbers["output_tokens"],
+        numbers["cache_read_tokens"],
+        numbers["cache_write_5m_tokens"] + numbers["cache_write_1h_tokens"],
+    )
+    with connection.cursor() as cursor:
+        if priced:
+            cursor.execute(_PRICED_SQL, (*added, numbers["cost_micro"], key))
+        else:
+            cursor.execute(_UNPRICED_SQL, (*added, key))
     if priced and numbers["unpriced"] > 0:
         # Its last price was taken away: unknown is not 0.
         Session.objects.filter(key=key, unpriced_count=F("iteration_count")).update(cost_micro=None)

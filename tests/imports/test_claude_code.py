@@ -24,6 +24,7 @@ from sessions_app.models import (
     UsageBucket,
 )
 from sessions_app.services.usage import TOKENS
+from tests.imports import lines
 
 pytestmark = pytest.mark.django_db
 
@@ -243,3 +244,34 @@ def test_a_compaction_is_counted_and_told() -> None:
     take(MAIN)
     assert session_of(MAIN).compaction_count == 1
     assert SessionEvent.objects.get(category="compaction").data == "manual: 32601 to 3190 tokens"
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_summary_names_the_conversation_that_its_leaf_is_in(tmp_path: Path, *, first: bool) -> None:
+    asked = lines.prompt("Where is the leak?", "2026-10-05T22:00:00Z")
+    mine = {"type": "summary", "summary": "The leak in the valve", "leafUuid": asked["uuid"]}
+    other = {"type": "summary", "summary": "Another conversation", "leafUuid": "0" * 36}
+    if first:
+        lines.write(tmp_path, other, mine, asked)
+    else:
+        import_file(lines.write(tmp_path, asked), place=HERE)
+        assert Session.objects.get().title == "Where is the leak?"
+        lines.write(tmp_path, mine, other)
+    import_file(tmp_path / f"{lines.SESSION}.jsonl", place=HERE)
+    assert Session.objects.get().title == "The leak in the valve"
+
+
+@pytest.mark.parametrize(
+    ("denial", "state"),
+    [("user-rejected", "denied"), ("cancelled", "denied"), ("interrupted", "interrupted")],
+)
+def test_a_call_that_was_not_let_run_was_denied_unless_it_was_interrupted(
+    tmp_path: Path, denial: str, state: str
+) -> None:
+    at = "2026-10-05T22:00:00Z"
+    answered = {**lines.result("t1", "no", at), "toolDenialKind": denial}
+    path = lines.write(
+        tmp_path, lines.prompt("go", at), lines.response("m1", at, lines.calls("t1")), answered
+    )
+    import_file(path, place=HERE)
+    assert ToolCall.objects.get().state == state

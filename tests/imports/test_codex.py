@@ -41,16 +41,18 @@ def session_of(name: str) -> Session:
 
 
 def tokens(rows: Any) -> dict[str, int]:
-    sums = rows.aggregate(Sum("input_tokens"), Sum("cache_read_tokens"), Sum("output_tokens"))
+    columns = ("input_tokens", "cache_read_tokens", "output_tokens", "thinking_tokens")
+    sums = rows.aggregate(*(Sum(column) for column in columns))
     return {
         "input_uncached": sums["input_tokens__sum"],
         "cache_read": sums["cache_read_tokens__sum"],
         "output": sums["output_tokens__sum"],
+        "reasoning": sums["thinking_tokens__sum"],
     }
 
 
-def without_reasoning(told: dict[str, int]) -> dict[str, int]:
-    return {name: number for name, number in told.items() if name not in ("reasoning", "requests")}
+def without_requests(told: dict[str, int]) -> dict[str, int]:
+    return {name: number for name, number in told.items() if name != "requests"}
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -59,9 +61,9 @@ def test_the_figures_that_were_kept_by_hand_hold(order: int) -> None:
     for name, told in EXPECTED["files"].items():
         session = session_of(name)
         rows = Iteration.objects.filter(session=session)
-        assert tokens(rows) == without_reasoning(told["tokens"])
+        assert tokens(rows) == without_requests(told["tokens"])
         for model, numbers in told["tokens_by_model"].items():
-            assert tokens(rows.filter(model=model)) == without_reasoning(numbers)
+            assert tokens(rows.filter(model=model)) == without_requests(numbers)
             assert rows.filter(model=model).count() == numbers["requests"]
         calls = ToolCall.objects.filter(session=session)
         assert Counter(calls.values_list("name", flat=True)) == told["tool_calls"]["by_name"]
@@ -77,7 +79,7 @@ def test_the_figures_that_were_kept_by_hand_hold(order: int) -> None:
 
 def test_sums_over_both_threads_count_the_copied_history_once() -> None:
     take_all()
-    assert tokens(Iteration.objects.all()) == without_reasoning(EXPECTED["totals"]["tokens"])
+    assert tokens(Iteration.objects.all()) == without_requests(EXPECTED["totals"]["tokens"])
     cost = Iteration.objects.aggregate(cost=Sum("cost_micro"))["cost"]
     assert abs(cost / 1_000_000 - EXPECTED["totals"]["cost_reference"]["total_usd"]) < 0.0001
 
@@ -110,7 +112,7 @@ def test_reading_it_in_pieces_gives_the_same(tmp_path: Path) -> None:
     for end in (*range(5_000, len(raw), 7_001), len(raw)):
         path.write_bytes(raw[:end])
         import_file(path, place=HERE)
-    assert tokens(Iteration.objects.all()) == without_reasoning(EXPECTED["files"][MAIN]["tokens"])
+    assert tokens(Iteration.objects.all()) == without_requests(EXPECTED["files"][MAIN]["tokens"])
     assert ToolCall.objects.count() == EXPECTED["files"][MAIN]["tool_calls"]["total"]
 
 
@@ -119,7 +121,7 @@ def test_an_archived_copy_of_a_session_counts_once(tmp_path: Path) -> None:
     copy = tmp_path / Path(MAIN).name
     copy.write_bytes((DATA / MAIN).read_bytes())
     import_file(copy, place=HERE)
-    assert tokens(Iteration.objects.all()) == without_reasoning(EXPECTED["totals"]["tokens"])
+    assert tokens(Iteration.objects.all()) == without_requests(EXPECTED["totals"]["tokens"])
 
 
 REAL = DATA.parent / "real"
@@ -146,3 +148,102 @@ def test_a_real_run_and_its_hooks_are_one_session(*, hooks_first: bool) -> None:
     assert ToolCall.objects.count() == session.call_count == 5
     assert Turn.objects.get().call_count == 5
     assert Iteration.objects.exclude(run__turn=Turn.objects.get()).count() == 0
+
+
+PARENT, OTHER = "019b0000-0000-7000-8000-000000000001", "019b0000-0000-7000-8000-000000000002"
+
+
+def write(folder: Path, thread: str, *lines: dict[str, Any]) -> Path:
+    path = folder / f"rollout-2026-10-06T12-00-00-{thread}.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def line(second: float, sort: str, **payload: Any) -> dict[str, Any]:
+    return {"timestamp": f"2026-10-06T10:00:{second:06.3f}Z", "type": sort, "payload": payload}
+
+
+def said(second: float, words: str, role: str = "user") -> dict[str, Any]:
+    sort = "input_text" if role == "user" else "output_text"
+    content = [{"type": sort, "text": words}]
+    return line(second, "response_item", type="message", role=role, content=content)
+
+
+def total(second: float, prompts: int, cached: int, output: int) -> dict[str, Any]:
+    told = {"input_tokens": prompts, "cached_input_tokens": cached, "output_tokens": output}
+    return line(second, "event_msg", type="token_count", info={"total_token_usage": told})
+
+
+def begins(second: float, turn: str, **more: Any) -> dict[str, Any]:
+    return line(second, "event_msg", type="task_started", turn_id=turn, **more)
+
+
+SECOND = 1_791_280_800
+"""2026-10-06T10:00:00Z"""
+SOURCE = (
+    line(0, "session_meta", id=PARENT, cwd="/w", source="cli"),
+    begins(1, "T1", started_at=SECOND + 1),
+    line(1, "turn_context", turn_id="T1", model="gpt-5.4"),
+    said(1, "first"),
+    total(2, 1000, 400, 50),
+    said(3, "and mind the tests"),
+    total(4, 3900, 2800, 120),
+)
+
+
+@pytest.mark.parametrize("told_when", [True, False])
+@pytest.mark.parametrize("spawned", [True, False])
+def test_own_turns_begin_where_the_copy_ends_however_soon(
+    tmp_path: Path, *, told_when: bool, spawned: bool
+) -> None:
+    import_file(write(tmp_path, PARENT, *SOURCE), place=HERE)
+    at = "2026-10-06T10:00:05.100Z"
+    meta: dict[str, Any] = {"id": OTHER, "timestamp": at, "forked_from_id": PARENT}
+    if spawned:
+        meta["source"] = {"subagent": {"thread_spawn": {"parent_thread_id": PARENT, "agent_role": "worker"}}}
+    copied = [{**one, "timestamp": at, "payload": dict(one["payload"])} for one in SOURCE]
+    if not told_when:
+        del copied[1]["payload"]["started_at"]
+    began = begins(5.2, "T2", started_at=SECOND + 5)
+    own = began if told_when else line(5.2, "turn_context", turn_id="T2", model="gpt-5.4")
+    meta_line = line(5.1, "session_meta", **meta)
+    path = write(tmp_path, OTHER, meta_line, *copied, own, said(5.3, "on"), total(5.4, 4600, 3300, 160))
+    import_file(path, place=HERE)
+    thread = Session.objects.get(id=child_session_id(PARENT, OTHER) if spawned else OTHER)
+    assert list(Turn.objects.filter(session=thread).values_list("prompt", flat=True)) == ["on"]
+    spent = tokens(Iteration.objects.filter(session=thread))
+    assert spent == {"input_uncached": 200, "cache_read": 500, "output": 40, "reasoning": 0}
+    assert (thread.parent if spawned else thread.forked_from) == Session.objects.get(id=PARENT)
+
+
+def test_a_prompt_typed_while_the_agent_works_is_one_of_its_own(tmp_path: Path) -> None:
+    import_file(write(tmp_path, PARENT, *SOURCE), place=HERE)
+    turns = Turn.objects.order_by("number")
+    assert list(turns.values_list("prompt", flat=True)) == ["first", "and mind the tests"]
+    assert Iteration.objects.filter(run__turn=turns[0]).count() == 2
+
+
+def test_the_first_releases_wrote_items_as_they_are(tmp_path: Path) -> None:
+    def call(sort: str, **more: Any) -> dict[str, Any]:
+        return {"type": sort, "call_id": "c1", **more}
+
+    path = write(
+        tmp_path,
+        OTHER,
+        {"id": OTHER, "timestamp": "2025-05-07T17:24:21.123Z", "instructions": None},
+        said(0, "Where is it?")["payload"],
+        {"record_type": "state"},
+        call("function_call", name="shell", arguments='{"command":["ls"]}'),
+        call("function_call_output", output='{"output":"x","metadata":{"exit_code":1}}'),
+        said(0, "Here.", "assistant")["payload"],
+        said(0, "Thanks.")["payload"],
+    )
+    assert [one.client for one in finding.find([path])] == ["codex"]
+    import_file(path, place=HERE)
+    assert list(Turn.objects.order_by("number").values_list("prompt", flat=True)) == [
+        "Where is it?",
+        "Thanks.",
+    ]
+    assert ToolCall.objects.get().state == "failed"
+    answer = Iteration.objects.get()
+    assert (answer.prose, answer.output_tokens, answer.cost_micro) == ("Here.", None, None)

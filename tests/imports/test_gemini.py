@@ -39,18 +39,19 @@ def session_of(told: dict[str, Any]) -> Session:
 
 def spent(rows: Any) -> dict[str, int]:
     sums = rows.aggregate(
-        *(Sum(name) for name in ("input_tokens", "cache_read_tokens", "output_tokens", "tool_tokens"))
+        *(Sum(f"{name}_tokens") for name in ("input", "cache_read", "output", "tool", "thinking"))
     )
     return {
         "input_uncached": sums["input_tokens__sum"],
         "cache_read": sums["cache_read_tokens__sum"],
         "billed_output": sums["output_tokens__sum"],
+        "thoughts": sums["thinking_tokens__sum"],
         "tool": sums["tool_tokens__sum"],
     }
 
 
 def as_kept(told: dict[str, int]) -> dict[str, int]:
-    kept = {name: told[name] for name in ("input_uncached", "cache_read", "tool")}
+    kept = {name: told[name] for name in ("input_uncached", "cache_read", "tool", "thoughts")}
     return {**kept, "billed_output": told["output"] + told["thoughts"]}
 
 

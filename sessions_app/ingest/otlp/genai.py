@@ -288,6 +288,7 @@ def _usage(told: Mapping[str, Any]) -> Usage | None:
         output=output or 0,
         cache_read=read,
         cache_write_5m=written,
+        thinking=_tokens(told, "gen_ai.usage.reasoning.output_tokens") or 0,
     )
 
 
