@@ -20,6 +20,7 @@ from sessions_app.ingest.observation import HISTORY, Observation, Outcome, PlanS
 from sessions_app.ingest.rows import CallRow, EventRow, SessionEventRow, SessionRow
 from sessions_app.ingest.state import UNNAMED, UNNAMED_MAIN, State
 from sessions_app.models import Plan, Quarantined, Session, Turn
+from sessions_app.queries.session import is_within
 from sessions_app.services.hook_buckets import Counts, add_counts
 from sessions_app.services.hook_events import log_hook_event
 from sessions_app.services.plans import snapshot_plan
@@ -212,6 +213,9 @@ def _link_parent(state: State, session: SessionRow, seen: Observation) -> None:
     parent = state.sessions.get(seen.parent_id)
     if parent is None or parent is session or parent.deleted_at is not None:
         return
+    held = {row.key: row.parent_id for row in state.sessions.values()}
+    if session.child_count and is_within(parent.key, session.key, held):
+        return  # nobody is their own ancestor, whatever two clients say of each other
     session.parent_id = parent.key
     if seen.agent_name:
         session.agent_name = seen.agent_name

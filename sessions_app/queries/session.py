@@ -1,7 +1,8 @@
 """One session: found by what people and agents call it, its family, its figures."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from django.db.models import Count, Max, Min, Q, Sum
 
@@ -116,6 +117,7 @@ def family_of(session: Session) -> Family:
     for _ in range(FAMILY_DEPTH):
         below = list(
             Session.objects.filter(parent__in=level, deleted_at=None)
+            .exclude(key=session.key)
             .defer("user_request", "extra")
             .order_by("started_us", "key")[: FAMILY_ROWS - len(children)]
         )
@@ -124,6 +126,21 @@ def family_of(session: Session) -> Family:
         if not level or len(children) >= FAMILY_ROWS:
             break
     return Family(session, sorted(children, key=lambda child: (child.started_us, child.key)))
+
+
+def is_within(key: int, of: int, held: Mapping[int, int | None] = MappingProxyType({})) -> bool:
+    """Whether a session is the session ``of`` or below it, at any depth. ``held``: parents not yet stored."""
+    above: int | None = key
+    passed: set[int] = set()
+    while above is not None and above not in passed:
+        if above == of:
+            return True
+        passed.add(above)
+        if above in held:
+            above = held[above]
+        else:
+            above = Session.objects.filter(key=above).values_list("parent_id", flat=True).first()
+    return False
 
 
 def tree_of(family: Family) -> Node:

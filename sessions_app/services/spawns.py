@@ -12,8 +12,8 @@ from contextdash.errors import Conflict, Invalid
 from contextdash.fields import optional_text, word
 from contextdash.writer import write
 from sessions_app.models import Run, Session, SubagentSpawn, Tombstone, Turn
+from sessions_app.queries.session import is_within
 from sessions_app.services.claim_ids import claim_id
-from sessions_app.services.ending import FAMILY_DEPTH
 from sessions_app.services.ledger import open_run, open_turn
 from sessions_app.services.sessions import named_session
 from sessions_app.services.spawn_calls import link_call
@@ -96,13 +96,9 @@ def _become_child(child: Session, parent: Session, proposal: Proposal) -> None:
         return
     if child.parent_id is not None:
         raise Conflict("The proposed child is another session's already.", code="child_taken")
-    above: int | None = parent.key
-    for _ in range(FAMILY_DEPTH + 1):
-        if above is None:
-            break
-        if above == child.key:
-            raise Invalid("A session cannot be its own ancestor.", field="child_session_id")
-        above = Session.objects.filter(key=above).values_list("parent_id", flat=True).first()
+    # Who has no subagents is nobody's ancestor.
+    if child.key == parent.key or (child.child_count and is_within(parent.key, child.key)):
+        raise Invalid("A session cannot be its own ancestor.", field="child_session_id")
     at_us = clock.now_us()
     inherited = {
         name: getattr(child, name) or getattr(parent, name)

@@ -131,3 +131,11 @@ def test_a_child_has_one_parent_and_no_ancestor_becomes_a_child(api):
 def test_a_deleted_parent_takes_no_spawn(api):
     delete_session(session=run("s-1").session, actor=SYSTEM, reason="a test run")
     assert api.post("spawns", WORK).json()["error"] == "deleted_session"
+
+
+def test_however_deep_they_are_no_ancestor_becomes_a_child(api):
+    for number in range(9):
+        made = {"parent_session_id": f"deep-{number}", "child_session_id": f"deep-{number + 1}"}
+        assert api.post("spawns", {**WORK, **made}).status_code == 201
+    closing = {"parent_session_id": "deep-9", "child_session_id": "deep-0"}
+    assert api.post("spawns", {**WORK, **closing}).status_code == 422

@@ -152,3 +152,20 @@ def test_json_within_texts_is_read_within_the_same_limits(exporter, given):
     told = {"gen_ai.tool.name": "Read", "gen_ai.tool.call.arguments": given}
     assert exporter.send(spans(span(1, **told))).json() == {}
     assert ToolCall.objects.count() == 4
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_traces_that_are_each_others_conversations_make_no_circle(exporter, page, apart):
+    one, two = "b1" * 16, "b2" * 16
+    for round_ in range(3):
+        sent = [
+            span(round_ * 2 + place, trace=trace, **CHAT, **{"gen_ai.conversation.id": named})
+            for place, (trace, named) in enumerate(((one, two), (two, one)), 1)
+        ]
+        for part in [[each] for each in sent] if apart else [sent]:
+            assert exporter.send(spans(*part)).json() == {}
+    parents = dict(Session.objects.values_list("id", "parent__id"))
+    assert None in parents.values()
+    for session in parents:
+        for panel in ("", "subagents/", "waterfall/", "transcript/"):
+            assert page.get(f"/sessions/{session}/{panel}").status_code == 200
