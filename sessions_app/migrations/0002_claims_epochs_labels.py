@@ -5,224 +5,394 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('sessions_app', '0001_initial'),
+        ("sessions_app", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='SessionCreateClaim',
+            name="SessionCreateClaim",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('session_id', models.CharField(max_length=128, unique=True)),
-                ('request_fingerprint', models.CharField(max_length=200)),
-                ('claimed_us', models.BigIntegerField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("session_id", models.CharField(max_length=128, unique=True)),
+                ("request_fingerprint", models.CharField(max_length=200)),
+                ("claimed_us", models.BigIntegerField()),
             ],
             options={
-                'db_table': 'session_create_claims',
-                'ordering': ['-claimed_us', '-id'],
+                "db_table": "session_create_claims",
+                "ordering": ["-claimed_us", "-id"],
             },
         ),
         migrations.CreateModel(
-            name='Capability',
+            name="Capability",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('capability', models.CharField(max_length=200, unique=True)),
-                ('version', models.PositiveIntegerField()),
-                ('updated_us', models.BigIntegerField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("capability", models.CharField(max_length=200, unique=True)),
+                ("version", models.PositiveIntegerField()),
+                ("updated_us", models.BigIntegerField()),
             ],
             options={
-                'verbose_name_plural': 'capabilities',
-                'db_table': 'capabilities',
-                'ordering': ['capability'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('version__gt', 0)), name='capabilities_count_from_one')],
+                "verbose_name_plural": "capabilities",
+                "db_table": "capabilities",
+                "ordering": ["capability"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("version__gt", 0)), name="capabilities_count_from_one"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='ContinuationClaim',
+            name="ContinuationClaim",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('claim_id', models.CharField(max_length=200, unique=True)),
-                ('source_session_id', models.CharField(max_length=128)),
-                ('source_invocation_id', models.CharField(max_length=200)),
-                ('source_run_id', models.CharField(max_length=200)),
-                ('source_turn_id', models.CharField(max_length=200)),
-                ('source_event_high_water', models.PositiveIntegerField(help_text="The seq of the source's last event.")),
-                ('source_prefix_digest', models.CharField(max_length=80)),
-                ('boundary_digest', models.CharField(max_length=80, unique=True)),
-                ('boundary_json', models.TextField(help_text='The manifest that boundary_digest is of, canonical.')),
-                ('provider_projection_version', models.PositiveIntegerField(default=1)),
-                ('provider_replay_digest', models.CharField(blank=True, default='', max_length=80)),
-                ('target_session_id', models.CharField(max_length=128)),
-                ('target_invocation_id', models.CharField(max_length=200, unique=True)),
-                ('target_run_id', models.CharField(max_length=200, unique=True)),
-                ('target_turn_id', models.CharField(max_length=200)),
-                ('target_run_header', models.JSONField(blank=True, default=dict, help_text='As the claimer sent it.')),
-                ('claimed_us', models.BigIntegerField()),
-                ('start_event_id', models.CharField(blank=True, max_length=200, null=True, unique=True)),
-                ('start_kind', models.CharField(blank=True, default='', max_length=40)),
-                ('protocol_version', models.PositiveIntegerField(default=1)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("claim_id", models.CharField(max_length=200, unique=True)),
+                ("source_session_id", models.CharField(max_length=128)),
+                ("source_invocation_id", models.CharField(max_length=200)),
+                ("source_run_id", models.CharField(max_length=200)),
+                ("source_turn_id", models.CharField(max_length=200)),
+                (
+                    "source_event_high_water",
+                    models.PositiveIntegerField(help_text="The seq of the source's last event."),
+                ),
+                ("source_prefix_digest", models.CharField(max_length=80)),
+                ("boundary_digest", models.CharField(max_length=80, unique=True)),
+                (
+                    "boundary_json",
+                    models.TextField(help_text="The manifest that boundary_digest is of, canonical."),
+                ),
+                ("provider_projection_version", models.PositiveIntegerField(default=1)),
+                ("provider_replay_digest", models.CharField(blank=True, default="", max_length=80)),
+                ("target_session_id", models.CharField(max_length=128)),
+                ("target_invocation_id", models.CharField(max_length=200, unique=True)),
+                ("target_run_id", models.CharField(max_length=200, unique=True)),
+                ("target_turn_id", models.CharField(max_length=200)),
+                (
+                    "target_run_header",
+                    models.JSONField(blank=True, default=dict, help_text="As the claimer sent it."),
+                ),
+                ("claimed_us", models.BigIntegerField()),
+                ("start_event_id", models.CharField(blank=True, max_length=200, null=True, unique=True)),
+                ("start_kind", models.CharField(blank=True, default="", max_length=40)),
+                ("protocol_version", models.PositiveIntegerField(default=1)),
             ],
             options={
-                'db_table': 'continuation_claims',
-                'ordering': ['claimed_us', 'claim_id'],
-                'indexes': [models.Index(fields=['source_invocation_id'], name='claims_of_source'), models.Index(fields=['claimed_us', 'claim_id'], name='claims_by_time'), models.Index(condition=models.Q(('start_event_id', None)), fields=['claimed_us', 'claim_id'], name='claims_pending')],
-                'constraints': [models.UniqueConstraint(fields=('source_session_id', 'source_run_id', 'source_event_high_water', 'source_prefix_digest'), name='one_claim_per_prefix'), models.UniqueConstraint(fields=('target_session_id', 'target_turn_id'), name='one_claim_per_target_turn'), models.CheckConstraint(condition=models.Q(('source_event_high_water__gt', 0)), name='high_water_counts_from_one'), models.CheckConstraint(condition=models.Q(models.Q(('start_event_id', None), ('start_kind', '')), models.Q(('start_event_id__isnull', False), ('start_kind__in', ['runtime_admission', 'claim_repair'])), _connector='OR'), name='a_start_has_a_kind')],
+                "db_table": "continuation_claims",
+                "ordering": ["claimed_us", "claim_id"],
+                "indexes": [
+                    models.Index(fields=["source_invocation_id"], name="claims_of_source"),
+                    models.Index(fields=["claimed_us", "claim_id"], name="claims_by_time"),
+                    models.Index(
+                        condition=models.Q(("start_event_id", None)),
+                        fields=["claimed_us", "claim_id"],
+                        name="claims_pending",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=(
+                            "source_session_id",
+                            "source_run_id",
+                            "source_event_high_water",
+                            "source_prefix_digest",
+                        ),
+                        name="one_claim_per_prefix",
+                    ),
+                    models.UniqueConstraint(
+                        fields=("target_session_id", "target_turn_id"), name="one_claim_per_target_turn"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("source_event_high_water__gt", 0)),
+                        name="high_water_counts_from_one",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("start_event_id", None), ("start_kind", "")),
+                            models.Q(
+                                ("start_event_id__isnull", False),
+                                ("start_kind__in", ["runtime_admission", "claim_repair"]),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="a_start_has_a_kind",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='PartialSnapshot',
+            name="PartialSnapshot",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('stream_key', models.CharField(help_text='Digest of what the stream is.', max_length=64, unique=True)),
-                ('event_id', models.CharField(blank=True, default='', max_length=200)),
-                ('kind', models.CharField(blank=True, default='', help_text='text, thinking, tool.', max_length=200)),
-                ('after_seq', models.PositiveIntegerField(default=0, help_text='Of the event before it; 0 is none.')),
-                ('envelope', models.TextField(help_text='The first piece as JSON, without its text.')),
-                ('occurred_us', models.BigIntegerField()),
-                ('updated_us', models.BigIntegerField()),
-                ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DB_CASCADE, related_name='partials', to='sessions_app.run')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "stream_key",
+                    models.CharField(help_text="Digest of what the stream is.", max_length=64, unique=True),
+                ),
+                ("event_id", models.CharField(blank=True, default="", max_length=200)),
+                (
+                    "kind",
+                    models.CharField(
+                        blank=True, default="", help_text="text, thinking, tool.", max_length=200
+                    ),
+                ),
+                (
+                    "after_seq",
+                    models.PositiveIntegerField(default=0, help_text="Of the event before it; 0 is none."),
+                ),
+                ("envelope", models.TextField(help_text="The first piece as JSON, without its text.")),
+                ("occurred_us", models.BigIntegerField()),
+                ("updated_us", models.BigIntegerField()),
+                (
+                    "run",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.DB_CASCADE,
+                        related_name="partials",
+                        to="sessions_app.run",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'partial_snapshots',
-                'ordering': ['run', 'after_seq', 'occurred_us', 'event_id'],
+                "db_table": "partial_snapshots",
+                "ordering": ["run", "after_seq", "occurred_us", "event_id"],
             },
         ),
         migrations.CreateModel(
-            name='PartialSegment',
+            name="PartialSegment",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField(help_text='From 1.')),
-                ('text', models.TextField(blank=True)),
-                ('size', models.PositiveIntegerField(help_text='Bytes of the text.')),
-                ('snapshot', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DB_CASCADE, related_name='segments', to='sessions_app.partialsnapshot')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveIntegerField(help_text="From 1.")),
+                ("text", models.TextField(blank=True)),
+                ("size", models.PositiveIntegerField(help_text="Bytes of the text.")),
+                (
+                    "snapshot",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.DB_CASCADE,
+                        related_name="segments",
+                        to="sessions_app.partialsnapshot",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'partial_segments',
-                'ordering': ['snapshot', 'number'],
+                "db_table": "partial_segments",
+                "ordering": ["snapshot", "number"],
             },
         ),
         migrations.CreateModel(
-            name='SessionLabel',
+            name="SessionLabel",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('place', models.PositiveSmallIntegerField(help_text="In the session's list, from 0.")),
-                ('label', models.CharField(max_length=128)),
-                ('session', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DB_CASCADE, related_name='labels', to='sessions_app.session')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("place", models.PositiveSmallIntegerField(help_text="In the session's list, from 0.")),
+                ("label", models.CharField(max_length=128)),
+                (
+                    "session",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.DB_CASCADE,
+                        related_name="labels",
+                        to="sessions_app.session",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'session_labels',
-                'ordering': ['session', 'place'],
+                "db_table": "session_labels",
+                "ordering": ["session", "place"],
             },
         ),
         migrations.CreateModel(
-            name='SubagentSpawn',
+            name="SubagentSpawn",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('parent_session_id', models.CharField(max_length=128)),
-                ('parent_run_id', models.CharField(blank=True, default='', max_length=200)),
-                ('tool_call_id', models.CharField(blank=True, default='', max_length=200)),
-                ('swarm_id', models.CharField(blank=True, default='', max_length=200)),
-                ('item_id', models.CharField(blank=True, default='', max_length=200)),
-                ('request_fingerprint', models.CharField(max_length=200)),
-                ('child_session_id', models.CharField(max_length=128, unique=True)),
-                ('initial_turn_id', models.CharField(max_length=200)),
-                ('initial_run_id', models.CharField(max_length=200)),
-                ('claimed_us', models.BigIntegerField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("parent_session_id", models.CharField(max_length=128)),
+                ("parent_run_id", models.CharField(blank=True, default="", max_length=200)),
+                ("tool_call_id", models.CharField(blank=True, default="", max_length=200)),
+                ("swarm_id", models.CharField(blank=True, default="", max_length=200)),
+                ("item_id", models.CharField(blank=True, default="", max_length=200)),
+                ("request_fingerprint", models.CharField(max_length=200)),
+                ("child_session_id", models.CharField(max_length=128, unique=True)),
+                ("initial_turn_id", models.CharField(max_length=200)),
+                ("initial_run_id", models.CharField(max_length=200)),
+                ("claimed_us", models.BigIntegerField()),
             ],
             options={
-                'db_table': 'subagent_spawns',
-                'ordering': ['parent_session_id', 'claimed_us', 'id'],
-                'indexes': [models.Index(fields=['parent_session_id', 'claimed_us', 'id'], name='spawns_of_parent')],
-                'constraints': [models.UniqueConstraint(fields=('parent_session_id', 'parent_run_id', 'tool_call_id', 'swarm_id', 'item_id'), name='one_spawn_per_place')],
+                "db_table": "subagent_spawns",
+                "ordering": ["parent_session_id", "claimed_us", "id"],
+                "indexes": [
+                    models.Index(fields=["parent_session_id", "claimed_us", "id"], name="spawns_of_parent")
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("parent_session_id", "parent_run_id", "tool_call_id", "swarm_id", "item_id"),
+                        name="one_spawn_per_place",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='WorkspaceEpoch',
+            name="WorkspaceEpoch",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('workspace_id', models.CharField(max_length=200)),
-                ('workspace_epoch_id', models.CharField(max_length=200, unique=True)),
-                ('repository_id', models.CharField(max_length=200)),
-                ('workspace_instance_id', models.CharField(max_length=200, unique=True)),
-                ('mode', models.CharField(max_length=40)),
-                ('object_format', models.CharField(max_length=10)),
-                ('source_commit_oid', models.CharField(max_length=64)),
-                ('source_tree_oid', models.CharField(max_length=64)),
-                ('materialization_profile_digest', models.CharField(max_length=80)),
-                ('materialization_semantics', models.CharField(max_length=60)),
-                ('policy_hash', models.CharField(max_length=80)),
-                ('opened_event_id', models.CharField(max_length=200, unique=True)),
-                ('protocol_version', models.PositiveIntegerField(default=1)),
-                ('committed_us', models.BigIntegerField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("workspace_id", models.CharField(max_length=200)),
+                ("workspace_epoch_id", models.CharField(max_length=200, unique=True)),
+                ("repository_id", models.CharField(max_length=200)),
+                ("workspace_instance_id", models.CharField(max_length=200, unique=True)),
+                ("mode", models.CharField(max_length=40)),
+                ("object_format", models.CharField(max_length=10)),
+                ("source_commit_oid", models.CharField(max_length=64)),
+                ("source_tree_oid", models.CharField(max_length=64)),
+                ("materialization_profile_digest", models.CharField(max_length=80)),
+                ("materialization_semantics", models.CharField(max_length=60)),
+                ("policy_hash", models.CharField(max_length=80)),
+                ("opened_event_id", models.CharField(max_length=200, unique=True)),
+                ("protocol_version", models.PositiveIntegerField(default=1)),
+                ("committed_us", models.BigIntegerField()),
             ],
             options={
-                'db_table': 'workspace_epochs',
-                'ordering': ['-committed_us', '-id'],
-                'indexes': [models.Index(fields=['-committed_us', '-id'], name='epochs_newest'), models.Index(fields=['workspace_id', '-committed_us', '-id'], name='epochs_of_workspace')],
+                "db_table": "workspace_epochs",
+                "ordering": ["-committed_us", "-id"],
+                "indexes": [
+                    models.Index(fields=["-committed_us", "-id"], name="epochs_newest"),
+                    models.Index(fields=["workspace_id", "-committed_us", "-id"], name="epochs_of_workspace"),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='WorkspaceVersion',
+            name="WorkspaceVersion",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('workspace_version_id', models.CharField(max_length=200, unique=True)),
-                ('origin_kind', models.CharField(max_length=20)),
-                ('parents', models.JSONField(blank=True, default=list)),
-                ('commit_oid', models.CharField(max_length=64)),
-                ('tree_oid', models.CharField(max_length=64)),
-                ('tree_delta_digest', models.CharField(max_length=80)),
-                ('changed_file_count', models.PositiveIntegerField()),
-                ('deleted_file_count', models.PositiveIntegerField(default=0)),
-                ('accepted_event_id', models.CharField(max_length=200, unique=True)),
-                ('committed_us', models.BigIntegerField()),
-                ('epoch', models.ForeignKey(on_delete=django.db.models.deletion.DB_CASCADE, related_name='versions', to='sessions_app.workspaceepoch')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("workspace_version_id", models.CharField(max_length=200, unique=True)),
+                ("origin_kind", models.CharField(max_length=20)),
+                ("parents", models.JSONField(blank=True, default=list)),
+                ("commit_oid", models.CharField(max_length=64)),
+                ("tree_oid", models.CharField(max_length=64)),
+                ("tree_delta_digest", models.CharField(max_length=80)),
+                ("changed_file_count", models.PositiveIntegerField()),
+                ("deleted_file_count", models.PositiveIntegerField(default=0)),
+                ("accepted_event_id", models.CharField(max_length=200, unique=True)),
+                ("committed_us", models.BigIntegerField()),
+                (
+                    "epoch",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.DB_CASCADE,
+                        related_name="versions",
+                        to="sessions_app.workspaceepoch",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'workspace_versions',
-                'ordering': ['epoch', 'id'],
+                "db_table": "workspace_versions",
+                "ordering": ["epoch", "id"],
             },
         ),
         migrations.CreateModel(
-            name='WorkspaceHead',
+            name="WorkspaceHead",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('revision', models.PositiveIntegerField(default=1)),
-                ('epoch', models.OneToOneField(on_delete=django.db.models.deletion.DB_CASCADE, related_name='head', to='sessions_app.workspaceepoch')),
-                ('version', models.ForeignKey(on_delete=django.db.models.deletion.DB_CASCADE, related_name='+', to='sessions_app.workspaceversion')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("revision", models.PositiveIntegerField(default=1)),
+                (
+                    "epoch",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.DB_CASCADE,
+                        related_name="head",
+                        to="sessions_app.workspaceepoch",
+                    ),
+                ),
+                (
+                    "version",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.DB_CASCADE,
+                        related_name="+",
+                        to="sessions_app.workspaceversion",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'workspace_heads',
-                'ordering': ['epoch'],
+                "db_table": "workspace_heads",
+                "ordering": ["epoch"],
             },
         ),
         migrations.AddIndex(
-            model_name='partialsnapshot',
-            index=models.Index(fields=['run', 'after_seq', 'occurred_us', 'event_id'], name='partials_of_run'),
+            model_name="partialsnapshot",
+            index=models.Index(
+                fields=["run", "after_seq", "occurred_us", "event_id"], name="partials_of_run"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='partialsegment',
-            constraint=models.UniqueConstraint(fields=('snapshot', 'number'), name='one_segment_per_number'),
+            model_name="partialsegment",
+            constraint=models.UniqueConstraint(fields=("snapshot", "number"), name="one_segment_per_number"),
         ),
         migrations.AddConstraint(
-            model_name='partialsegment',
-            constraint=models.CheckConstraint(condition=models.Q(('number__gt', 0)), name='segments_count_from_one'),
+            model_name="partialsegment",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("number__gt", 0)), name="segments_count_from_one"
+            ),
         ),
         migrations.AddIndex(
-            model_name='sessionlabel',
-            index=models.Index(fields=['label', 'session'], name='labels_of_sessions'),
+            model_name="sessionlabel",
+            index=models.Index(fields=["label", "session"], name="labels_of_sessions"),
         ),
         migrations.AddConstraint(
-            model_name='sessionlabel',
-            constraint=models.UniqueConstraint(fields=('session', 'label'), name='one_label_per_session'),
+            model_name="sessionlabel",
+            constraint=models.UniqueConstraint(fields=("session", "label"), name="one_label_per_session"),
         ),
         migrations.AddConstraint(
-            model_name='sessionlabel',
-            constraint=models.UniqueConstraint(fields=('session', 'place'), name='one_label_per_place'),
+            model_name="sessionlabel",
+            constraint=models.UniqueConstraint(fields=("session", "place"), name="one_label_per_place"),
         ),
         migrations.AddConstraint(
-            model_name='workspacehead',
-            constraint=models.CheckConstraint(condition=models.Q(('revision__gt', 0)), name='revisions_count_from_one'),
+            model_name="workspacehead",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("revision__gt", 0)), name="revisions_count_from_one"
+            ),
         ),
     ]

@@ -10,7 +10,11 @@ class Upload(models.Model):
     WAITING, READING, DONE, FAILED = "waiting", "reading", "done", "failed"
 
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.DB_SET_NULL, related_name="uploads", db_index=False
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.DB_SET_NULL,
+        related_name="uploads",
+        db_index=False,
     )
     folder = models.CharField(max_length=40, unique=True, help_text="Its name below the folder of uploads.")
     name = models.CharField(
