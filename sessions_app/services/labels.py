@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from contextdash.errors import Invalid
 from contextdash.fields import word
 from contextdash.limits import LABEL_BYTES, LABELS
+from contextdash.rendering.ansi import plain
 from sessions_app.models import Session, SessionLabel
 
 
 def checked_labels(given: object) -> list[str]:
-    """The labels as they are stored: each on one line, composed (NFC); the order stays, and of equal ones
-    the first.
+    """The labels as they are stored: each on one line, composed (NFC), without what moves a terminal or
+    reorders text, since a form gives them back as they are; the order stays, and of equal ones the first.
 
     Raises:
         Invalid: it is no list of texts, one is empty or above LABEL_BYTES, or more than LABELS are left.
@@ -46,7 +47,7 @@ def replace_labels(session: Session, labels: Sequence[str]) -> None:
 def _checked(label: object) -> str:
     if not isinstance(label, str):
         raise Invalid("labels must be a list of texts.", field="labels")
-    made = unicodedata.normalize("NFC", " ".join(word(label, "labels").split()))
+    made = unicodedata.normalize("NFC", " ".join(word(plain(label), "labels").split()))
     if len(made.encode()) > LABEL_BYTES:
         raise Invalid(f"A label is longer than {LABEL_BYTES} bytes (LABEL_BYTES).", field="labels")
     return made

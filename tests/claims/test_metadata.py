@@ -67,6 +67,10 @@ def test_a_list_that_is_none_is_refused_by_its_limit(api, labels, limit):
     assert not SessionLabel.objects.exists()
 
 
+def test_a_label_moves_no_terminal_and_reorders_no_text():
+    assert checked_labels(["\x1b[31mred\x1b[0m", "a\u202eb"]) == ["red", "a[U+202E]b"]
+
+
 @given(st.lists(st.text(max_size=40), max_size=40))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_what_is_stored_is_what_a_second_check_leaves_alone(labels):
