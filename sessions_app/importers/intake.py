@@ -17,7 +17,9 @@ from sessions_app.services.quarantine import refused_row
 from sessions_app.vocabulary import Source
 
 PART_ROWS = 600
-"""The first part's size; later ones are made to take PART_SECONDS."""
+"""The first part's size; later ones are made to take PART_SECONDS, as far as they stay within bounds."""
+LEAST_ROWS, MOST_ROWS = 400, 3000
+"""A smaller part would mostly do what each costs: on a busy machine that makes all parts slow for ever."""
 PART_SECONDS = 0.04
 KEPT_SKIPPED = 100
 """How many skipped lines of one file are kept to look at; all are counted."""
@@ -119,7 +121,7 @@ class Intake:
         began = monotonic()
         self.result.events += _in_turn(part)
         took = monotonic() - began
-        self._rows = max(100, min(3000, int(self._rows * PART_SECONDS / max(took, 0.001))))
+        self._rows = max(LEAST_ROWS, min(MOST_ROWS, int(self._rows * PART_SECONDS / max(took, 0.001))))
         self.result.lines, self.result.source_id = source.lines, source.pk
         if session_id and len(self.result.session_ids) < KEPT_SKIPPED:
             self.result.session_ids[session_id] = None

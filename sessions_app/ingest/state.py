@@ -13,7 +13,7 @@ from django.db import connection
 
 from contextdash.clock import from_us
 from contextdash.ids import digest16
-from sessions_app.ingest import places, rows
+from sessions_app.ingest import places, statements
 from sessions_app.ingest.files import FileSeen
 from sessions_app.ingest.observation import Observation
 from sessions_app.ingest.pairing import Pairings
@@ -38,7 +38,7 @@ CLOSING = frozenset({EventKind.PROMPT, EventKind.SESSION_END, EventKind.SUBAGENT
 
 class State:
     def __init__(self, batch: Sequence[Observation]) -> None:
-        self.rows = rows.Rows()
+        self.rows = statements.Rows()
         self.sessions: dict[str, SessionRow] = {}
         self.sessions_by_key: dict[int, SessionRow] = {}
         self.turns: dict[tuple[int, str], TurnRow] = {}
@@ -279,9 +279,9 @@ class State:
             **values,
         )
         SessionState.objects.create(session=made, version=0, created_us=seen.at_us)
-        row = SessionRow(*(getattr(made, name) for name in rows.SESSION_COLUMNS))
+        row = SessionRow(*(getattr(made, name) for name in statements.SESSION_COLUMNS))
         row.started_at = connection.ops.adapt_datetimefield_value(started)
-        row.stored = rows.SESSIONS.values(row)
+        row.stored = statements.SESSIONS.values(row)
         self._add_sessions([row])
         return row
 
@@ -356,7 +356,7 @@ class State:
             ended_us=over_us,
         )
         self.rows.insert_run(run, digest16(b"run", session.id.encode(), turn_id.encode(), b"1").hex())
-        turn.stored, run.stored = rows.TURNS.values(turn), rows.RUNS.values(run)
+        turn.stored, run.stored = statements.TURNS.values(turn), statements.RUNS.values(run)
         self._add_turns([turn])
         self._add_runs([run])
         return run
@@ -364,13 +364,13 @@ class State:
     def write_back(self) -> None:
         self.pairings.write_back()
         changed = list(self._changed.values())
-        self.rows.insert(rows.EVENTS, self.events)
-        self.rows.insert(rows.SESSION_EVENTS, self.session_events)
-        self.rows.insert(rows.CALLS, self._new_calls)
+        self.rows.insert(statements.EVENTS, self.events)
+        self.rows.insert(statements.SESSION_EVENTS, self.session_events)
+        self.rows.insert(statements.CALLS, self._new_calls)
         self.rows.insert_touched(self.touched)
         self.rows.update(
-            rows.CALLS, [row for row in changed if isinstance(row, CallRow) and row.key is not None]
+            statements.CALLS, [row for row in changed if isinstance(row, CallRow) and row.key is not None]
         )
-        self.rows.update(rows.RUNS, [row for row in changed if isinstance(row, RunRow)])
-        self.rows.update(rows.TURNS, [row for row in changed if isinstance(row, TurnRow)])
-        self.rows.update(rows.SESSIONS, [row for row in changed if isinstance(row, SessionRow)])
+        self.rows.update(statements.RUNS, [row for row in changed if isinstance(row, RunRow)])
+        self.rows.update(statements.TURNS, [row for row in changed if isinstance(row, TurnRow)])
+        self.rows.update(statements.SESSIONS, [row for row in changed if isinstance(row, SessionRow)])

@@ -19,7 +19,7 @@ from contextdash.errors import Conflict, NotFound
 from contextdash.ids import digest16
 from contextdash.writer import write
 from sessions_app.ingest.observation import Delivery, Observation, Outcome
-from sessions_app.ingest.rows import Rows
+from sessions_app.ingest.statements import Rows
 from sessions_app.ingest.store import store
 from sessions_app.ledger.differing import first_difference
 from sessions_app.ledger.envelope import FunctionCall, FunctionResponse, Lane, Sent
