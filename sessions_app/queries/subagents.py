@@ -1,12 +1,12 @@
 """The tree of a session's subagents: what each did, how it ended and what it cost, alone and with its own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db.models import Max
 
 from sessions_app.models import Run, Session, ToolCall
-from sessions_app.queries.session import Family, family_of
+from sessions_app.queries.session import Family, family_of, is_within
 from sessions_app.queries.states import state_of
 from sessions_app.queries.usage import NOTHING, Spent, spent_below, spent_by
 
@@ -52,8 +52,9 @@ def agents_of(family: Family, now_us: int) -> Agent:
         for session in family.all
     }
     root = agents[family.root.key]
+    above = _above(family, spawns)
     for child in family.children:
-        agents.get(child.parent_id or 0, root).children.append(agents[child.key])
+        agents.get(above[child.key] or 0, root).children.append(agents[child.key])
     _add_up(root, 0)
     return root
 
@@ -74,6 +75,20 @@ def _add_up(agent: Agent, depth: int) -> None:
     for child in agent.children:
         _add_up(child, depth + 1)
         agent.whole += child.whole
+
+
+def _above(family: Family, spawns: Mapping[int, ToolCall]) -> Mapping[int, int | None]:
+    """Whose each agent is: whose call started it. Clients name the root even for agents of agents."""
+    root = family.root.key
+    above: dict[int, int | None] = {child.key: child.parent_id for child in family.children}
+    above[root] = None
+    for child in family.children:
+        spawn = spawns.get(child.key)
+        if spawn is None or child.parent_id != root or spawn.session_id not in above:
+            continue
+        if not is_within(spawn.session_id, child.key, above):
+            above[child.key] = spawn.session_id
+    return above
 
 
 def _outcomes(keys: Sequence[int]) -> dict[int, str]:

@@ -23,6 +23,8 @@ from sessions_app.models import (
     Turn,
     UsageBucket,
 )
+from sessions_app.queries.session import family_of
+from sessions_app.queries.subagents import agents_of
 from sessions_app.services.usage import TOKENS
 from tests.imports import lines
 
@@ -275,3 +277,28 @@ def test_a_call_that_was_not_let_run_was_denied_unless_it_was_interrupted(
     )
     import_file(path, place=HERE)
     assert ToolCall.objects.get().state == state
+
+
+def test_agents_of_agents_hang_below_those_that_started_them(tmp_path: Path) -> None:
+    at = "2026-10-05T22:00:00Z"
+
+    def file(agent: str, *records: dict[str, Any]) -> None:
+        inside = [{**one, "isSidechain": bool(agent), "agentId": agent} for one in records]
+        folder = tmp_path / lines.SESSION / "subagents" if agent else tmp_path
+        folder.mkdir(parents=True, exist_ok=True)
+        lines.write(folder, *inside, session=f"agent-{agent}" if agent else lines.SESSION)
+
+    def starts(call: str, agent: str, **usage: int) -> tuple[dict[str, Any], ...]:
+        asked = lines.response(f"m-{call}", at, lines.calls(call, "Agent", prompt="look"), **usage)
+        return asked, {**lines.result(call, "done", at), "toolUseResult": {"agentId": agent}}
+
+    file("", lines.prompt("go", at), *starts("c1", "a1", output_tokens=1))
+    file("a1", lines.prompt("look", at), *starts("c2", "a2", output_tokens=2))
+    file("a2", lines.prompt("look closer", at), lines.response("m3", at, lines.says("x"), output_tokens=4))
+    for path in sorted(tmp_path.rglob("*.jsonl")):
+        import_file(path, place=HERE)
+    root = agents_of(family_of(Session.objects.get(parent=None)), 0)
+    (first,) = root.children
+    (second,) = first.children
+    assert [one.whole.output for one in (root, first, second)] == [7, 6, 4]
+    assert (second.depth, second.children) == (2, [])
