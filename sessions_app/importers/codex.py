@@ -25,8 +25,10 @@ SYNTHETIC = (
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _EXIT = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
 _COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens")
-_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
-_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+_SERVED = frozenset({"web_search_call", "image_generation_call"})
+"""Calls of the provider's own tools: their results are not told."""
+_CALLS = _SERVED | {"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"}
+_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
 _BARE = frozenset({"message", "reasoning", *_CALLS, *_OUTPUTS})
 """The first releases wrote items as they are: without times, turns and tokens."""
 _OWN_TURN = "prompt "
@@ -246,7 +248,7 @@ class Reader:
             "input_size": reading.size(body, "tool_input"),
         }
         self._observe(f"call {call_id}", sort, EventKind.TOOL_START, at_us, body, **told)
-        if sort == "web_search_call" and text(payload, "status") == "completed":
+        if sort in _SERVED and text(payload, "status") == "completed":
             told["output_size"] = 0
             self._observe(f"result {call_id}", "web_search_end", EventKind.TOOL_END, at_us, {}, **told)
 

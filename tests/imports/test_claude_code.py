@@ -288,12 +288,14 @@ def test_agents_of_agents_hang_below_those_that_started_them(tmp_path: Path) -> 
         folder.mkdir(parents=True, exist_ok=True)
         lines.write(folder, *inside, session=f"agent-{agent}" if agent else lines.SESSION)
 
-    def starts(call: str, agent: str, **usage: int) -> tuple[dict[str, Any], ...]:
-        asked = lines.response(f"m-{call}", at, lines.calls(call, "Agent", prompt="look"), **usage)
+    def starts(call: str, agent: str, output: int) -> tuple[dict[str, Any], ...]:
+        asked = lines.response(
+            f"m-{call}", at, lines.calls(call, "Agent", prompt="look"), output_tokens=output
+        )
         return asked, {**lines.result(call, "done", at), "toolUseResult": {"agentId": agent}}
 
-    file("", lines.prompt("go", at), *starts("c1", "a1", output_tokens=1))
-    file("a1", lines.prompt("look", at), *starts("c2", "a2", output_tokens=2))
+    file("", lines.prompt("go", at), *starts("c1", "a1", 1))
+    file("a1", lines.prompt("look", at), *starts("c2", "a2", 2))
     file("a2", lines.prompt("look closer", at), lines.response("m3", at, lines.says("x"), output_tokens=4))
     for path in sorted(tmp_path.rglob("*.jsonl")):
         import_file(path, place=HERE)

@@ -247,3 +247,15 @@ def test_the_first_releases_wrote_items_as_they_are(tmp_path: Path) -> None:
     assert ToolCall.objects.get().state == "failed"
     answer = Iteration.objects.get()
     assert (answer.prose, answer.output_tokens, answer.cost_micro) == ("Here.", None, None)
+
+
+def test_calls_of_the_providers_own_tools_are_calls(tmp_path: Path) -> None:
+    def item(second: float, sort: str, **more: Any) -> dict[str, Any]:
+        return line(second, "response_item", type=sort, **more)
+
+    drawn = item(5, "image_generation_call", id="ig_1", status="completed", result="iVBORw0KGgo=")
+    sought = item(6, "tool_search_call", call_id="c1", status="completed", arguments={"query": "lamp"})
+    found = item(7, "tool_search_output", call_id="c1", status="completed", output="[]")
+    import_file(write(tmp_path, PARENT, *SOURCE, drawn, sought, found), place=HERE)
+    calls = ToolCall.objects.order_by("key").values_list("name", "state")
+    assert list(calls) == [("image_generation", "done"), ("tool_search", "done")]
