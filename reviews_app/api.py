@@ -23,7 +23,7 @@ from contextdash.apikit import (
     once_told,
     once_told_slowly,
 )
-from contextdash.errors import Invalid, NotFound
+from contextdash.errors import Invalid
 from contextdash.models.token import Scope
 from reviews_app.models import Review
 from reviews_app.queries import diffs, findings
@@ -262,7 +262,7 @@ def take_sarif(
 @router.get("/{int:review_id}", response=dict[str, Any], summary="One finding with its history")
 def one(request: HttpRequest, review_id: int) -> dict[str, Any]:
     allow(request, Scope.READ)
-    review = _finding(review_id)
+    review = findings.finding_of(review_id)
     changes = [
         {
             "field": change.field,
@@ -281,7 +281,7 @@ def one(request: HttpRequest, review_id: int) -> dict[str, Any]:
 def change(request: HttpRequest, review_id: int, payload: ReviewPatch) -> dict[str, Any]:
     actor = allow(request, Scope.WRITE)
     changed = reviews.change_review(
-        review=_finding(review_id),
+        review=findings.finding_of(review_id),
         values=payload.values(),
         actor=actor,
         reason=payload.reason,
@@ -303,13 +303,6 @@ def _filters(query: ReviewFilters) -> Filters:
         session=query.session,
         project=query.project,
     )
-
-
-def _finding(pk: int) -> Review:
-    found = findings.finding(pk) if pk < 2**63 else None
-    if found is None:
-        raise NotFound(f"There is no finding R-{pk}.")
-    return found
 
 
 def _asked(payload: GateBody) -> gate.Asked:

@@ -6,7 +6,6 @@ from django.http import HttpRequest
 from ninja import Router, Schema, Status
 
 from contextdash.apikit import Body, allow, once
-from contextdash.errors import NotFound
 from contextdash.models.token import Scope
 from reviews_app.models import Review
 from reviews_app.models.link import FindingDecision
@@ -39,14 +38,14 @@ class LinkedDecisions(Schema):
 def decisions(request: HttpRequest, review_id: int) -> dict[str, Any]:
     """Newest first, at most 100; choices are cut after 200 characters."""
     allow(request, Scope.READ)
-    return _linked(_finding(review_id))
+    return _linked(findings.finding_of(review_id))
 
 
 @router.post("/{int:review_id}/decisions", response={201: LinkedDecisions}, summary="Link a decision")
 def link(request: HttpRequest, review_id: int, payload: LinkIn) -> Status[Any]:
     """Twice is once."""
     actor = allow(request, Scope.WRITE)
-    review, decision = _finding(review_id), decision_of(payload.decision_id)
+    review, decision = findings.finding_of(review_id), decision_of(payload.decision_id)
     once(
         request,
         actor,
@@ -61,7 +60,7 @@ def link(request: HttpRequest, review_id: int, payload: LinkIn) -> Status[Any]:
 )
 def unlink(request: HttpRequest, review_id: int, decision_id: int, reason: str = "") -> Status[None]:
     actor = allow(request, Scope.WRITE)
-    review, decision = _finding(review_id), decision_of(decision_id)
+    review, decision = findings.finding_of(review_id), decision_of(decision_id)
     unlink_decision(review=review, decision=decision, actor=actor, reason=reason)
     return Status(204, None)
 
@@ -77,10 +76,3 @@ def _linked(review: Review) -> dict[str, Any]:
         for row in links.decisions_of(review.pk)
     ]
     return {"items": items, "next": None}
-
-
-def _finding(pk: int) -> Review:
-    found = findings.finding(pk) if pk < 2**63 else None
-    if found is None:
-        raise NotFound(f"There is no finding R-{pk}.")
-    return found

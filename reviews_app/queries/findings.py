@@ -10,7 +10,7 @@ from django.db.models.functions import Substr
 from contextdash.cleaning import clean
 from contextdash.clock import from_us
 from contextdash.db import within_prefix
-from contextdash.errors import Invalid
+from contextdash.errors import Invalid, NotFound
 from contextdash.ids import diff_key
 from contextdash.models import Change
 from contextdash.paging import Page
@@ -171,6 +171,17 @@ def by_diff(filters: Filters, *, after: str | None, diffs: int = DIFFS_SHOWN) ->
 
 def finding(pk: int) -> Review | None:
     return Review.objects.filter(pk=pk).first()
+
+
+def finding_of(pk: int) -> Review:
+    """
+    Raises:
+        NotFound: there is none.
+    """
+    found = finding(pk) if pk < 2**63 else None
+    if found is None:
+        raise NotFound(f"There is no finding R-{pk}.")
+    return found
 
 
 def others_of_diff(review: Review, *, limit: int = 50) -> Sequence[Review]:

@@ -18,7 +18,7 @@ from sessions_app.api.ledger_outs import (
 from sessions_app.models import Iteration, Run, Turn
 from sessions_app.queries import ledger_replay as replay
 from sessions_app.queries import sessions_api
-from sessions_app.services.belonging import told_time
+from sessions_app.services.belonging import told_us
 from sessions_app.services.iterations import write_iteration
 from sessions_app.services.ledger import change_run, open_run, open_turn
 
@@ -107,7 +107,7 @@ def post_turn(request: HttpRequest, session_id: str, payload: TurnIn) -> Status[
             session_id=session_id,
             turn_id=payload.turn_id,
             prompt=payload.prompt,
-            started_us=_us(payload.started_at, "started_at"),
+            started_us=told_us(payload.started_at, "started_at"),
             actor=actor,
         )
         return turn
@@ -128,7 +128,7 @@ def post_run(request: HttpRequest, turn_id: int, payload: RunIn) -> Status[Any]:
             turn=sessions_api.turn(turn_id),
             run_id=payload.run_id,
             invocation_id=payload.invocation_id,
-            started_us=_us(payload.started_at, "started_at"),
+            started_us=told_us(payload.started_at, "started_at"),
             actor=actor,
         )
         return run
@@ -174,19 +174,14 @@ def post_iteration(request: HttpRequest, run_id: int, payload: IterationIn) -> S
             run=replay.run_of(run_id),
             values=values,
             call_ids=payload.call_ids,
-            started_us=_us(payload.started_at, "started_at"),
-            ended_us=_us(payload.ended_at, "ended_at"),
+            started_us=told_us(payload.started_at, "started_at"),
+            ended_us=told_us(payload.ended_at, "ended_at"),
             actor=actor,
         )
         return row
 
     row = once(request, actor, Iteration, create)
     return Status(201 if made else 200, _iteration_out(row))
-
-
-def _us(value: Moment, field: str) -> int | None:
-    at = told_time(value, field)
-    return None if at is None else clock.to_us(at)
 
 
 def _iteration_out(row: Iteration) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from contextdash.models.token import Scope
 from sessions_app.models import LogEntry, RoutingEvent
 from sessions_app.queries import logs as queries
 from sessions_app.queries import routing, sessions_api
-from sessions_app.services.belonging import told_time
+from sessions_app.services.belonging import told_us
 from sessions_app.services.logs import write_logs
 from sessions_app.services.routing import add_routing
 
@@ -118,7 +118,7 @@ class RoutingList(Schema):
 def post_logs(request: HttpRequest, payload: LogsIn) -> Status[Any]:
     """All of them or none. The newest 200,000 (``LOG_ROWS``) are kept."""
     actor = allow(request, Scope.WRITE)
-    lines = [{**line.model_dump(exclude={"ts"}), "at_us": _us(line.ts, "ts")} for line in payload.lines]
+    lines = [{**line.model_dump(exclude={"ts"}), "at_us": told_us(line.ts, "ts")} for line in payload.lines]
 
     def write() -> dict[str, int]:
         return {"written": len(write_logs(lines=lines, actor=actor))}
@@ -148,7 +148,9 @@ def logs(request: HttpRequest, query: Query[LogQuery]) -> Any:
 def post_routing(request: HttpRequest, iteration_id: int, payload: RoutingsIn) -> Status[Any]:
     """They are appended in order. With ``position`` the same event again is accepted and not written."""
     actor = allow(request, Scope.WRITE)
-    events = [{**event.model_dump(exclude={"at"}), "at_us": _us(event.at, "at")} for event in payload.events]
+    events = [
+        {**event.model_dump(exclude={"at"}), "at_us": told_us(event.at, "at")} for event in payload.events
+    ]
     call = routing.iteration_of(iteration_id)
 
     def append() -> int:
@@ -191,8 +193,3 @@ def _routing_out(rows: list[RoutingEvent]) -> dict[str, Any]:
         "note": routing.note_of(rows) if rows else "",
         "next": None,
     }
-
-
-def _us(value: Moment, field: str) -> int | None:
-    at = told_time(value, field)
-    return None if at is None else clock.to_us(at)

@@ -67,3 +67,13 @@ def told_time(value: object, field: str = "ts") -> datetime | None:
     if parsed is None:
         raise Invalid(f"{field} is not a time. Use ISO 8601 or epoch seconds.", field=field)
     return parsed
+
+
+def told_us(value: object, field: str = "ts") -> int | None:
+    """A writer's own time in microseconds since 1970.
+
+    Raises:
+        Invalid: it is given and not a time.
+    """
+    at = told_time(value, field)
+    return None if at is None else clock.to_us(at)
