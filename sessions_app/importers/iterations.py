@@ -8,16 +8,17 @@ Whatever order both come in, the row is the same.
 # ruff: noqa: S608 - the text is made of our own names and of %s marks
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
 from operator import attrgetter
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q
 
 from contextdash.ids import child_session_id, digest16
 from sessions_app.importers.gathering import IterationSeen, joined, longer
+from sessions_app.importers.known_calls import by_identity, by_request, newest_runs, sessions_of
 from sessions_app.ingest import store as ingest
 from sessions_app.ingest.observation import Observation
 from sessions_app.models import Iteration, Run, Session, Turn
@@ -42,8 +43,8 @@ class _Batch:
     def __init__(self, seen: Mapping[bytes, IterationSeen], observations: Sequence[Observation]) -> None:
         self._book, self._ledger = PriceBook(), Ledger()
         self._observations = observations
-        self._known = _by_identity(seen)
-        self._told = _by_request(seen, self._known)
+        self._known = by_identity(seen)
+        self._told = by_request(seen, self._known)
         self._seen = seen
         self._sessions: dict[str, Session] = {}
         self._runs: dict[tuple[int, str], int] = {}
@@ -89,12 +90,12 @@ class _Batch:
             for identity, one in self._seen.items()
             if identity not in self._known or (one.source == Source.OTLP and one.agent_id)
         }
-        found = _found(wanted)
+        found = sessions_of(wanted)
         missing = [one for session_id, one in wanted.items() if session_id not in found]
         if missing and self._observations:
             # A model call is all that is known of it so far: it begins with that.
             ingest.store([_opening(one, self._observations[-1], one.agent_id) for one in missing])
-            found = _found(wanted)
+            found = sessions_of(wanted)
         return found
 
     def _find_runs(self, places: Mapping[bytes, tuple[str, str]]) -> dict[tuple[int, str], int]:
@@ -106,7 +107,7 @@ class _Batch:
             for identity, (session_id, turn_id) in places.items()
             if turn_id and session_id in sessions
         }
-        found = _newest_runs(named)
+        found = newest_runs(named)
         if self._observations:
             openings = [
                 _opening(one, self._observations[-1], session.agent_id, turn_id)
@@ -115,7 +116,7 @@ class _Batch:
             ]
             if openings:
                 ingest.store(openings)
-                found = _newest_runs(named)
+                found = newest_runs(named)
         return found
 
     # What becomes of its row.
@@ -339,67 +340,6 @@ def _join(row: Iteration, one: IterationSeen) -> None:
         row.call_ids = row.call_ids + [call for call in one.call_ids if call not in row.call_ids]
         row.stop_reason = one.stop_reason or row.stop_reason
         row.request_id = row.request_id or one.request_id
-
-
-def _by_request(
-    seen: Mapping[bytes, IterationSeen], known: Mapping[bytes, Iteration]
-) -> dict[bytes, Iteration]:
-    """The rows of the other source's telling, by the identity of this one's."""
-    by_request = {one.request_id: one for one in seen.values() if one.request_id}
-    if not by_request:
-        return {}
-    from_telemetry = any(one.source == Source.OTLP for one in by_request.values())
-    rows = Iteration.objects.filter(request_id__in=list(by_request))
-    if not from_telemetry:
-        rows = rows.filter(source=Source.OTLP)
-    found: dict[bytes, Iteration] = {}
-    for row in _any(rows, "session__parent", "session__forked_from", "run__turn"):
-        one = by_request[row.request_id]
-        session = row.session
-        # A fork's file holds the calls of its source, and may have been read first.
-        related = [session, session.parent, session.forked_from if from_telemetry else None]
-        ids = {other.id for other in related if other is not None}
-        if one.root_id in ids and not (from_telemetry and one.identity in known):
-            found[one.identity] = row
-    return found
-
-
-def _by_identity(identities: Collection[bytes]) -> dict[bytes, Iteration]:
-    """The rows that are known, mostly none: asked once for each part of a file, the ORM's words were dear."""
-    marks = ", ".join(["%s"] * len(identities))
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT key FROM iterations WHERE identity IN ({marks})", list(identities))
-        keys = [key for (key,) in cursor.fetchall()]
-    if not keys:
-        return {}
-    rows = Iteration.objects.filter(pk__in=keys).select_related("session", "run__turn")
-    return {bytes(row.identity): row for row in rows}
-
-
-def _any(rows: QuerySet[Iteration], *related: str) -> Sequence[Iteration]:
-    """The rows with what is related. Mostly there are none, and to ask for that takes a tenth of the time."""
-    keys = list(rows.order_by().values_list("pk", flat=True))
-    return list(Iteration.objects.filter(pk__in=keys).select_related(*related)) if keys else []
-
-
-def _found(ids: Iterable[str]) -> dict[str, Session]:
-    needed = ("id", "project_id", "client", "agent_id", "agent_name", "model", "deleted_at")
-    return {row.id: row for row in Session.objects.filter(id__in=list(ids)).only(*needed)}
-
-
-def _newest_runs(pairs: Iterable[tuple[int, str]]) -> dict[tuple[int, str], int]:
-    wanted = set(pairs)
-    if not wanted:
-        return {}
-    marks = ", ".join(["(%s, %s)"] * len(wanted))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT t.session_id, t.turn_id, MAX(r.key) FROM (VALUES {marks}) AS w"
-            " JOIN turns t ON t.session_id = w.column1 AND t.turn_id = w.column2"
-            " JOIN runs r ON r.turn_id = t.key GROUP BY t.session_id, t.turn_id",
-            [part for pair in wanted for part in pair],
-        )
-        return {(session, turn): run for session, turn, run in cursor.fetchall()}
 
 
 def _opening(one: IterationSeen, like: Observation, agent_id: str, turn_id: str = "") -> Observation:

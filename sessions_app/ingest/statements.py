@@ -239,7 +239,7 @@ class Rows:
         groups: dict[tuple[int, ...], list[tuple[Any, ...]]] = {}
         for row in rows:
             values: tuple[Any, ...] = table.values(row)
-            places = tuple(compress(count(), map(ne, values, row.stored)))
+            places: tuple[int, ...] = tuple(compress(count(), map(ne, values, row.stored)))
             if places:
                 groups.setdefault(places, []).append((*(values[place] for place in places), row.key))
         for places, params in groups.items():
