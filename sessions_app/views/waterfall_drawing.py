@@ -27,6 +27,7 @@ STEPS_MS = (
     *(60_000, 120_000, 300_000, 600_000, 900_000, 1_800_000, 3_600_000, 7_200_000, 10_800_000),
     *(21_600_000, 43_200_000, 86_400_000, 172_800_000, 604_800_000),
 )
+UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000))
 
 # A thousand bars are no stops of the Tab key: rows and lanes have the same links.
 _BAR = (
@@ -109,6 +110,20 @@ def overview(bars: Sequence[Bar], whole: Stretch, shown: Stretch) -> SafeString:
     return made + window
 
 
+def since_start(ms: int, step_ms: int) -> str:
+    """A time since the session began, as exact as its steps: ``30m``, ``1h 30m``, ``29m 14.2s``, ``20ms``."""
+    if ms < 1000:
+        return f"{ms}ms"
+    words: list[str] = []
+    for unit, size_ms in UNITS:
+        count, ms = divmod(ms, size_ms)
+        if words or count:
+            words.append(f"{count:02}{unit}" if words else f"{count}{unit}")
+        if step_ms >= size_ms:
+            break
+    return " ".join(words) if not ms else f"{' '.join(words)[:-1]}{f'.{ms:03}'.rstrip('0')}s"
+
+
 def ticks(shown: Stretch, whole: Stretch) -> list[Tick]:
     """Round times since the session began, a handful."""
     wanted = shown.length_us / AXIS_TICKS / 1000
@@ -120,7 +135,11 @@ def ticks(shown: Stretch, whole: Stretch) -> list[Tick]:
         at_us = whole.start_us + number * step_us
         # A label that begins close to the edge would be cut.
         if at_us <= shown.end_us - shown.length_us // 20:
-            made.append(Tick(scale.x(at_us), duration(number * step_us) if number else "0"))
+            made.append(
+                Tick(
+                    scale.x(at_us), since_start(number * step_us // 1000, step_us // 1000) if number else "0"
+                )
+            )
     return made
 
 

@@ -14,7 +14,7 @@ from sessions_app.models import Iteration, Run, Session, ToolCall
 from sessions_app.queries.session import family_of
 from sessions_app.queries.subagents import agents_of
 from sessions_app.queries.waterfall import Stretch, picture, whole_of
-from sessions_app.views.waterfall_drawing import draw, ticks
+from sessions_app.views.waterfall_drawing import draw, since_start, ticks
 from tests import factories
 from tests.teller import HOSTILE, RTL, Teller, started
 
@@ -145,12 +145,30 @@ def test_many_agents_share_the_page(page: Client, tell: Teller) -> None:
     assert len(text.encode()) < 250_000
 
 
+@pytest.mark.parametrize(
+    ("ms", "step_ms", "label"),
+    [
+        (20, 20, "20ms"),
+        (1_200, 200, "1.2s"),
+        (1_754_200, 200, "29m 14.2s"),
+        (1_754_000, 200, "29m 14s"),
+        (1_800_000, 1_800_000, "30m"),
+        (5_400_000, 1_800_000, "1h 30m"),
+        (90_061_050, 50, "1d 01h 01m 01.05s"),
+        (172_800_000, 86_400_000, "2d"),
+    ],
+)
+def test_a_mark_is_as_exact_as_the_steps_between_marks(ms: int, step_ms: int, label: str) -> None:
+    assert since_start(ms, step_ms) == label
+
+
 @given(st.integers(1_000, 10**13), st.integers(0, 10**13), st.integers(0, 3))
 def test_an_axis_has_few_round_marks_inside_what_is_shown(length: int, offset: int, more: int) -> None:
     whole = Stretch(10**15, 10**15 + offset + length + more)
     shown = Stretch(10**15 + offset, 10**15 + offset + length)
     made = ticks(shown, whole)
     assert 0 <= len(made) <= 9
+    assert len({tick.text for tick in made}) == len(made)
     places = [float(tick.at.rstrip("%")) for tick in made]
     assert places == sorted(places)
     assert all(0 <= place <= 100 for place in places)
