@@ -5,7 +5,7 @@ from contextdash.limits import NAME_CHARS
 
 
 class Upload(models.Model):
-    """Transcripts that a person gave in the page: waiting in a folder of the server's, being read, or read."""
+    """Transcripts that a person gave in the page: waiting in a folder of ours, being read, or read."""
 
     WAITING, READING, DONE, FAILED = "waiting", "reading", "done", "failed"
 

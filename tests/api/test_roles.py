@@ -17,8 +17,8 @@ from contextdash.models import User
 from reviews_app.models import Review
 from sessions_app.models import AgentMessage, Decision, Mistake, Plan, Session
 from tests import factories
-from tests.claims.documented import runs_of_the_examples
 from tests.api.test_docs import EXAMPLES, filled, run
+from tests.claims.documented import runs_of_the_examples
 from tests.core.test_access import PAGES, PUBLIC, address, nothing_written
 from tests.seed import seed_demo
 
