@@ -1,7 +1,7 @@
 """One session: found by what people and agents call it, its family, its figures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from django.db.models import Count, Max, Min, Q, Sum
@@ -39,14 +39,6 @@ class Family:
 
     def by_key(self) -> dict[int, Session]:
         return {session.key: session for session in self.all}
-
-
-@dataclass(slots=True)
-class Node:
-    """A subagent in the tree."""
-
-    session: Session
-    children: list["Node"] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +133,6 @@ def is_within(key: int, of: int, held: Mapping[int, int | None] = MappingProxyTy
         else:
             above = Session.objects.filter(key=above).values_list("parent_id", flat=True).first()
     return False
-
-
-def tree_of(family: Family) -> Node:
-    nodes = {session.key: Node(session) for session in family.all}
-    for child in family.children:
-        nodes.get(child.parent_id or 0, nodes[family.root.key]).children.append(nodes[child.key])
-    return nodes[family.root.key]
 
 
 def tool_times(family: Family) -> list[ToolTime]:

@@ -26,10 +26,9 @@ from sessions_app.queries.session import (
     session_version,
     speakers,
     tool_times,
-    tree_of,
 )
 from sessions_app.queries.states import state_of
-from sessions_app.queries.subagents import spent_with_subagents
+from sessions_app.queries.subagents import agents_of, spent_with_subagents
 from sessions_app.queries.timeline import KINDS, OFF_AT_FIRST, TimelineFilter
 from sessions_app.queries.usage import Spent
 from sessions_app.registry import Row, registry
@@ -292,14 +291,18 @@ def _around(query: QueryDict, family: Family, wanted: TimelineFilter, lanes: Lan
         "only_failed": wanted.only_failed,
         "failed_url": _address(query, family.root, failed=None if wanted.only_failed else "1"),
         "newest_url": _address(query, family.root) if "before" in query or "at" in query else None,
-        "tree": tree_of(family),
+        "tree": agents_of(family, clock.now_us()) if family.children else None,
         "family": family,
     }
 
 
 def _tools(family: Family) -> dict[str, Any]:
     tools = tool_times(family)
-    return {"tools": tools, "side_by_side": any(tool.side_by_side for tool in tools)}
+    return {
+        "tools": tools,
+        "side_by_side": any(tool.side_by_side for tool in tools),
+        "with_subagents": bool(family.children),
+    }
 
 
 def _toggles(found: Session, wanted: TimelineFilter) -> list[Toggle]:
