@@ -188,6 +188,8 @@ def test_a_page_tells_the_whole_story_of_real_deliveries(page: Client) -> None:
     assert "Finding: High: int() raises ValueError" in text
     assert len(re.findall(r'data-row="c-\d+"', text)) == 9
     assert ">running<" not in text.lower()
+    tools = page.get(f"/sessions/{session.id}/?part=tools", headers={"HX-Request": "true"}).content.decode()
+    assert "with its subagents" in tools
 
 
 def test_a_short_prefix_a_clients_own_id_and_latest_lead_to_the_one_address(page: Client) -> None:
