@@ -40,5 +40,7 @@ def shorten(text: str, chars: int) -> str:
 
 def one_line(text: str, chars: int) -> str:
     """The text on one line, white space folded, at most ``chars`` characters."""
+    if not text:
+        return ""
     # Ten times the length is enough to fill the line and keeps a 1 MiB text from being split whole.
     return shorten(" ".join(text[: chars * 10].split()), chars)
