@@ -101,7 +101,12 @@ def _next_step(arguments: argparse.Namespace) -> str:
 
 
 def _masked(edit: Edit) -> str:
-    """The edit as a diff without the token, since people paste what a dry run prints."""
+    """The edit as a diff without the token, since people paste what a dry run prints.
+
+    A hook client that is new is only named: its lines would bury those that matter.
+    """
+    if edit.old is None and edit.new is not None and edit.path == install.hook_file():
+        return f"New: {edit.path} ({len(edit.new.splitlines())} lines, the hook client)"
     token = str(read_json(install.config_file())[1].get("token") or "") if edit.old else ""
     text = edit.diff()
     for line in text.splitlines():

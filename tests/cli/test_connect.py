@@ -103,6 +103,8 @@ def test_a_dry_run_shows_the_change_and_makes_none(home, capsys):
     assert "+++" in out
     assert "PostToolUse" in out
     assert "cdt_secret" not in out
+    assert "hook.py" in out
+    assert len(out.splitlines()) < 300, "the hook client is named, not printed"
     assert not (home / ".claude").exists()
     assert not install.config_file().exists()
 
