@@ -164,8 +164,15 @@ _WAITING = Prepared(_waiting)
 
 def _with_sessions(ids: Sequence[int]) -> list[AgentMessage]:
     rows = AgentMessage.objects.filter(id__in=ids).order_by("-ts", "-id")
-    rows = rows.select_related("session", "session__project").defer("session__user_request", "session__extra")
+    # A session has sixty columns, of which a line shows four: models of whole rows cost more than the query.
+    rows = rows.select_related("session", "session__project").only(*_SHOWN)
     return list(with_starts(rows, 300, "content"))
+
+
+_SHOWN = (
+    *("agent_name", "role", "target", "ts", "acknowledged_at", "version", "session__id", "session__title"),
+    *("session__branch", "session__project__name", "session__project__slug"),
+)
 
 
 def _entry(row: Any) -> Entry:

@@ -116,3 +116,12 @@ def test_writing_a_message_costs_few_queries(api, django_assert_max_num_queries)
     say(api)
     with django_assert_max_num_queries(10):
         say(api)
+
+
+def test_reading_the_inbox_costs_few_queries_however_many_wait(api, django_assert_max_num_queries):
+    for number in range(10):
+        say(api, str(number), role="handoff", target="mia", session_id=f"S{number}")
+    with django_assert_max_num_queries(4):
+        answer = api.get("messages/inbox")
+    assert len(answer.json()["items"]) == 10
+    assert answer.json()["items"][0]["version"] == 1
