@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.db import IntegrityError, transaction
 from django.db.models import F, Value
 from django.db.models.functions import Greatest
 
@@ -60,8 +61,9 @@ def write_iteration(
     own_id = checked.get("response_id") or mint()
     identity = digest16(b"iteration", (session.client or "api").encode(), own_id.encode())
     known = Iteration.objects.filter(identity=identity).first()
+    told = {**checked, "call_ids": calls}
     if known is not None:
-        return _same(known, {**checked, "call_ids": calls}, session), False
+        return _same(known, told, session), False
     now_us = clock.now_us()
     at_us = now_us if started_us is None else min(started_us, now_us)
     told_micro = checked.pop("cost_micro", None)
@@ -80,13 +82,17 @@ def write_iteration(
         **checked,
     )
     row.cost_micro, row.priced_by = price_of(row, PriceBook())
-    row.save()
+    try:
+        with transaction.atomic():
+            row.save()
+    except IntegrityError:  # PostgreSQL: another session told of it at this very moment
+        return _same(Iteration.objects.get(identity=identity), told, session), False
     ledger = Ledger()
     ledger.add(row)
     ledger.store()
-    told = {} if session.model or not row.model else {"model": row.model}
+    fresh = {} if session.model or not row.model else {"model": row.model}
     Session.objects.filter(key=session.key).update(
-        **told, last_us=Greatest(F("last_us"), Value(now_us)), started_only=False
+        **fresh, last_us=Greatest(F("last_us"), Value(now_us)), started_only=False
     )
     return row, True
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from sessions_app.models import Event, Run, ToolOperation
+from sessions_app.models import Event, Iteration, Run, ToolOperation
 from tests.api.racing import closing, serving
 from tests.ledger.telling import Teller
 
@@ -95,3 +95,16 @@ def test_an_operation_id_is_given_once(api):
             answers = list(pool.map(lambda one: post(api, *one), bodies))
             assert sorted(answer.status_code for answer in answers) == [201, 409]
             assert {answer.json().get("error") for answer in answers} == {None, "duplicate_operation"}
+
+
+def test_a_model_call_that_two_sessions_tell_of_at_once_belongs_to_one(api):
+    """The other is told so; neither is a failure of ours."""
+    runs = [opened(api, "L1"), opened(api, "L2")]
+    with serving(), ThreadPoolExecutor(2) as pool:
+        for step in range(10):
+            body = {"response_id": f"msg_{step}", "model": "m", "output_tokens": 1}
+            answers = list(
+                pool.map(lambda run, body=body: post(api, f"runs/{run.key}/iterations", body), runs)
+            )
+            assert sorted(answer.status_code for answer in answers) == [201, 409]
+    assert Iteration.objects.count() == 10
