@@ -153,7 +153,7 @@ def test_a_gzip_bomb_is_413_and_never_unpacked_whole(send, noun):
 @each_noun
 @pytest.mark.parametrize(
     ("raw", "encoding", "status"),
-    [(b"no gzip", "gzip", 400), (gzip.compress(b"{}")[:-4], "gzip", 400), (b"{}", "br", 415)],
+    [(b"no gzip", "gzip", 400), (gzip.compress(b"{}", mtime=0)[:-4], "gzip", 400), (b"{}", "br", 415)],
     ids=["no gzip", "cut gzip", "brotli"],
 )
 def test_another_encoding_is_refused(send, noun, raw, encoding, status):

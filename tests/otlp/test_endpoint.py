@@ -76,7 +76,7 @@ def test_a_form_of_a_web_page_is_refused_and_so_is_get(exporter: Exporter, membe
         (b'{"resourceLogs": 1}', JSON, False, 400),
         (b"\xff\xff\xff", PROTOBUF, False, 400),
         (b"{}", JSON, True, 400),
-        (gzip.compress(b"{}")[:-4], JSON, True, 400),
+        (gzip.compress(b"{}", mtime=0)[:-4], JSON, True, 400),
         (b"{}", JSON, False, 200),
         (b'{"resourceLogs": [1, {"scopeLogs": null}, {"scopeLogs": [{}]}]}', JSON, False, 200),
         (b"[" * 1000 + b"]" * 1000, JSON, False, 400),
